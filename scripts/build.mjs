@@ -1,0 +1,62 @@
+/**
+ * Compiles with plain tsc, and only if a source is newer than the last good build.
+ *
+ *   node scripts/build.mjs           src -> dist, the package
+ *   node scripts/build.mjs --tests   src, test, bench -> build, the type check and the programs that tests start as processes
+ *
+ * --force compiles in any case. tsc writes its output also when it finds type errors; the exit code is then 1.
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
+const TARGETS = {
+  dist: { sources: ['src'], project: 'tsconfig.build.json', output: 'dist', flags: [] },
+  tests: {
+    sources: ['src', 'test', 'bench'],
+    project: 'tsconfig.json',
+    output: 'build',
+    flags: ['--incremental', '--tsBuildInfoFile', 'build/tests.tsbuildinfo'],
+  },
+}
+
+/** Directories count too: theirs is the only time that changes when a file is removed. */
+function newest(path) {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return 0
+  if (!stat.isDirectory()) return stat.mtimeMs
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
+}
+
+function isFresh({ sources, output }, stamp) {
+  if (!existsSync(join(root, output)) || !existsSync(stamp)) return false
+  const changed = Math.max(...[...sources, ...SETTINGS].map((path) => newest(join(root, path))))
+  return changed < statSync(stamp).mtimeMs
+}
+
+function compile(name, force) {
+  const target = TARGETS[name]
+  const stamp = join(root, 'build', `${name}.stamp`)
+  if (!force && isFresh(target, stamp)) return 0
+
+  const startedAt = new Date()
+  rmSync(stamp, { force: true })
+  if (name === 'dist') rmSync(join(root, 'dist'), { recursive: true, force: true })
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-p', target.project, ...target.flags], { cwd: root, stdio: 'inherit' })
+  const program = join(root, 'dist', 'cli', 'main.js')
+  if (name === 'dist' && existsSync(program)) chmodSync(program, 0o755)
+  if (status !== 0) return 1
+
+  // The stamp bears the time at which tsc began to read: a source saved meanwhile is newer.
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, '')
+  utimesSync(stamp, startedAt, startedAt)
+  return 0
+}
+
+const words = process.argv.slice(2)
+process.exitCode = compile(words.includes('--tests') ? 'tests' : 'dist', words.includes('--force'))

@@ -1,0 +1,128 @@
+/**
+ * The engine port: what stores journals. An engine moves lines; it never looks into their payloads, and it never decides what
+ * counts. Whoever uses it folds the lines with the rules of record/fold.ts, decides, and appends at the place it has read up to.
+ *
+ * A journal is a row of segments. A segment is named by the first position that it holds. Positions are byte offsets in the
+ * journal; gaps are legal. The same lines stand at the same positions on every engine.
+ */
+import type { HoldfastError } from '../errors.ts'
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { Line } from '../record/line.ts'
+
+export interface Engine {
+  readonly supports: Supports
+  /** What an operator should know about this store, found while opening it. */
+  readonly warnings: readonly string[]
+
+  /** The name of a session's journal: opaque, stable, never the same for two sessions. */
+  name(space: string, id: string): string
+
+  /** A handle on one journal, whether it exists or not. Cheap; touches no disk. Handles on one name may be used at once. */
+  journal(name: string): Journal
+
+  /** Every journal of the store, or of one space, in no particular order. Sees each one that existed when it was called. */
+  names(space?: string): AsyncIterable<string>
+
+  /**
+   * Which journals changed since `cursor`, an answer of an earlier call. Every change acknowledged before the call, by any process, is
+   * in this answer or in an earlier one. `reset`: changes may have been missed (no cursor, one that no longer fits, a restart), and the
+   * caller has to look at every journal.
+   */
+  changes(cursor?: string): Promise<Changes>
+
+  /** Calls back soon after something may have changed. A hint: calls may be missing or too many. Returns how to stop. */
+  watch(hint: () => void): () => void
+
+  /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
+  close(): Promise<void>
+}
+
+export interface Supports {
+  /** Acknowledged lines survive the end of the process and of the machine. */
+  readonly durable: boolean
+  /** Several processes may use one store at once. */
+  readonly shared: boolean
+}
+
+export interface Changes {
+  readonly cursor: string
+  readonly names: readonly string[]
+  readonly reset: boolean
+}
+
+export interface Journal {
+  readonly name: string
+
+  /** First positions of the segments, ascending; none if the journal is absent. UNREADABLE if that cannot be told. */
+  segments(): Promise<number[]>
+
+  /**
+   * Whole lines of one segment, from `from` on, damaged and misplaced ones included; `limit` bounds the bytes, but one line is read
+   * whole. Undefined if there is no such segment. What it returns may vanish at a power loss: call `sync` before showing it.
+   * Reads what is there now: resolves without waiting for other work where the engine can.
+   */
+  read(segment: number, from: number, limit?: number): Promise<Chunk | undefined>
+
+  /**
+   * Compare-and-append: writes `group` if the segment's end is `at`, and otherwise nothing (`moved`). The first append makes segment
+   * 0. The group must begin with the lead-in and end with a newline. Durable on return, unless `sync` is false.
+   *
+   * `placed` is how many bytes of the group stand where they must: all of them, or fewer after a full disk, a failed write or a race
+   * lost inside the write. Lines that lie wholly inside count, the others never will.
+   *
+   * Throws UNAVAILABLE with outcome `unknown` if the sync failed; `details.from` is the position up to which this process knows
+   * that the segment is on the disk. From then on the handle reads and writes through newly opened files.
+   */
+  append(segment: number, at: number, group: Uint8Array, options?: AppendOptions): Promise<Appended>
+
+  /**
+   * Makes every line that was read so far durable, with the names that lead to it. False if the store cannot be synced (a
+   * read-only mount). Costs nothing if nothing is new. Throws like `append` if the sync fails.
+   */
+  sync(segment: number): Promise<boolean>
+
+  /**
+   * Makes the segment that begins at `first`, which is the end of the seal before it, and puts `preamble` (lead-in, checkpoint,
+   * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. Durable on return.
+   */
+  roll(first: number, preamble: Uint8Array): Promise<void>
+
+  /**
+   * What is known of these keys, of records at positions from `from` on and before `before`, which must be the first position of a
+   * segment: it answers for sealed segments. A lost index is rebuilt first; it never answers "unknown" for a key that counts.
+   */
+  lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]>
+
+  /** Removes every segment that ends at or before position `before`. Durable on return. Tells how many bytes were freed. */
+  purge(before: number): Promise<number>
+
+  /** Lets go of open files. The handle can be used again. */
+  close(): Promise<void>
+}
+
+export interface Chunk {
+  readonly lines: readonly Line[]
+  /** Where the next read goes on: behind the last whole line. */
+  readonly next: number
+  /** The append point: behind `next` if half a line stands at the end. */
+  readonly end: number
+  /** Changes when the segment was opened anew: a name may stand for another file then, if the segment was purged meanwhile. */
+  readonly opened: number
+}
+
+export interface AppendOptions {
+  /** Write at once, whatever the size: other writers keep winning. */
+  readonly hurry?: boolean
+  /** This group removes data or ends a segment: it may use the space kept in reserve. */
+  readonly urgent?: boolean
+  /** False for the seal of a segment that can no longer be synced. */
+  readonly sync?: boolean
+}
+
+export interface Appended {
+  /** The end of the segment was not `at`; nothing was written. */
+  readonly moved: boolean
+  readonly placed: number
+  /** Why the rest could not be written, if it was no race: NO_SPACE or UNAVAILABLE, outcome `none`. */
+  readonly refusal?: HoldfastError
+}

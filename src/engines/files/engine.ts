@@ -1,0 +1,180 @@
+/** The files engine: a store in a directory, for any number of processes on one machine, with no locks. docs/format.md describes what lies on the disk. */
+import { dirname, join, resolve } from 'node:path'
+import { type Clock, systemClock } from '../../engine/clock.ts'
+import { type Ids, systemIds } from '../../engine/ids.ts'
+import type { Changes, Engine, Journal } from '../../engine/port.ts'
+import { HoldfastError } from '../../errors.ts'
+import type { KeysOf } from '../../record/keys.ts'
+import { LIMITS, type Limits } from '../../record/limits.ts'
+import { Directories } from './directories.ts'
+import type { Disk } from './disk.ts'
+import { Exclusive } from './exclusive.ts'
+import { isMissing, unreadable, unwritable } from './failures.ts'
+import { Feed } from './feed.ts'
+import { IdIndexes } from './id-indexes.ts'
+import { identify } from './identity.ts'
+import { FilesJournal, type JournalParts } from './journal.ts'
+import { isJournalName, journalName, spaceName } from './names.ts'
+import { nodeDisk } from './node-disk.ts'
+import { OpenSegments } from './open-segments.ts'
+import { requirePromise } from './promise.ts'
+import { Reserve } from './reserve.ts'
+
+export interface FilesEngineOptions {
+  readonly directory: string
+  /** Which keys a record holds, for the id files. */
+  readonly keysOf: KeysOf
+  /** For one process alone, on a file system that does not keep appends of several in one order. */
+  readonly exclusive?: boolean
+  readonly disk?: Disk
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly limits?: Partial<
+    Pick<Limits, 'openSegments' | 'idCacheBytes' | 'syncWriteBytes' | 'readBytes' | 'reserveBytes' | 'feedBytes' | 'feedFiles'>
+  >
+}
+
+export async function openFilesEngine(options: FilesEngineOptions): Promise<Engine> {
+  const { disk = nodeDisk, clock = systemClock, ids = systemIds, keysOf, exclusive = false } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const root = resolve(options.directory)
+  await makeRoot(disk, root)
+  if (!exclusive) await requirePromise(disk, root)
+  const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
+  const reserve = new Reserve(disk, root, limits.reserveBytes)
+  if (!(await reserve.fill())) warnings.push('The disk has no room for the reserve that lets a full store be emptied. Free some space.')
+  const feed = await Feed.open({
+    disk,
+    clock,
+    ids,
+    directory: join(root, 'feed'),
+    fileBytes: limits.feedBytes,
+    files: limits.feedFiles,
+  }).catch((error: unknown) => {
+    throw unwritable(error, 'The feed of the store')
+  })
+  const directories = new Directories(disk, root)
+  return new FilesEngine(warnings, {
+    disk,
+    ids,
+    keysOf,
+    root,
+    directories,
+    segments: new OpenSegments(disk, directories, limits.openSegments),
+    indexes: new IdIndexes(limits.idCacheBytes),
+    feed,
+    reserve,
+    exclusive: exclusive ? await Exclusive.claim(disk, root, ids.next(clock.now())) : undefined,
+    syncWriteBytes: limits.syncWriteBytes,
+    readBytes: limits.readBytes,
+  })
+}
+
+async function makeRoot(disk: Disk, root: string): Promise<void> {
+  try {
+    await disk.list(root)
+    return
+  } catch (error) {
+    if (!isMissing(error)) throw unreadable(error, 'The store')
+  }
+  try {
+    const missing: string[] = []
+    for (let path = root; ; path = dirname(path)) {
+      missing.unshift(path)
+      const parent = dirname(path)
+      if (
+        parent === path ||
+        (await disk.list(parent).then(
+          () => true,
+          () => false,
+        ))
+      )
+        break
+    }
+    for (const path of missing) {
+      await disk.makeDirectory(path)
+      await disk.syncDirectory(dirname(path))
+    }
+  } catch (error) {
+    throw unwritable(error, 'The store')
+  }
+}
+
+class FilesEngine implements Engine {
+  readonly supports = { durable: true, shared: true }
+  readonly warnings: readonly string[]
+  readonly #parts: JournalParts
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closed = false
+
+  constructor(warnings: readonly string[], parts: Omit<JournalParts, 'track'>) {
+    this.warnings = warnings
+    this.#parts = { ...parts, track: (work) => this.#track(work) }
+  }
+
+  name(space: string, id: string): string {
+    return journalName(space, id)
+  }
+
+  journal(name: string): Journal {
+    if (!isJournalName(name)) throw new TypeError(`"${name}" is not the name of a journal. Names come from name() and names().`)
+    return new FilesJournal(name, this.#parts)
+  }
+
+  async *names(space?: string): AsyncGenerator<string> {
+    const sessions = join(this.#parts.root, 'sessions')
+    for (const spaceDirectory of space === undefined ? await this.#list(sessions) : [spaceName(space)]) {
+      for (const part of await this.#list(join(sessions, spaceDirectory))) {
+        for (const directory of await this.#list(join(sessions, spaceDirectory, part))) {
+          const name = `${spaceDirectory}/${part}/${directory}`
+          if (isJournalName(name)) yield name
+        }
+      }
+    }
+  }
+
+  changes(cursor?: string): Promise<Changes> {
+    return this.#track(() => this.#parts.feed.changes(cursor))
+  }
+
+  watch(hint: () => void): () => void {
+    if (this.#closed) throw closed()
+    return this.#parts.feed.watch(hint)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    await this.#parts.indexes.close()
+    await this.#parts.segments.close()
+    await this.#parts.feed.close()
+  }
+
+  async #list(path: string): Promise<string[]> {
+    return this.#track(async () => {
+      try {
+        return await this.#parts.disk.list(path)
+      } catch (error) {
+        // Files that are not Holdfast's may lie about.
+        if (isMissing(error)) return []
+        throw unreadable(error, 'The store')
+      }
+    })
+  }
+
+  /** Runs at once: the first part of an append must not leave the thread. */
+  #track<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closed())
+    const promise = work()
+    this.#underWay.add(promise)
+    const done = (): void => {
+      this.#underWay.delete(promise)
+    }
+    promise.then(done, done)
+    return promise
+  }
+}
+
+function closed(): HoldfastError {
+  return new HoldfastError('CLOSED', 'The store is closed. Open it again.')
+}

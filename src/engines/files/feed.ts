@@ -1,0 +1,218 @@
+/**
+ * The feed: which journal changed, so that other processes notice without looking at all of them. Derived and never synced: after a
+ * restart of the machine it is not trusted.
+ *
+ *     feed/epoch.<boot>.<random>                an empty file whose name is the epoch
+ *     feed/<8 digits>.<random>.jsonl            lines of ["<journal name>"]; the highest number is written to
+ *
+ * A cursor is an epoch and an offset in each file. One that names another epoch, or a file that was trimmed, may have missed something
+ * and is answered with a reset. Writers announce before they acknowledge; one that cannot announce starts a new epoch instead, which
+ * takes a rename and therefore no space.
+ */
+import { join } from 'node:path'
+import type { Clock } from '../../engine/clock.ts'
+import type { Ids } from '../../engine/ids.ts'
+import type { Changes } from '../../engine/port.ts'
+import { splitLines } from '../../record/line.ts'
+import type { Disk, DiskFile } from './disk.ts'
+import { isMissing, unreadable, unwritable } from './failures.ts'
+
+interface FeedOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly directory: string
+  readonly fileBytes: number
+  readonly files: number
+}
+
+interface Cursor {
+  readonly epoch: string
+  readonly files: Readonly<Record<string, number>>
+}
+
+export class Feed {
+  readonly #options: FeedOptions
+  readonly #boot: string
+  #file: DiskFile | undefined
+  /** Opening another file is done by one call at a time. */
+  #turn: Promise<void> = Promise.resolve()
+
+  private constructor(options: FeedOptions, boot: string) {
+    this.#options = options
+    this.#boot = boot
+  }
+
+  static async open(options: FeedOptions): Promise<Feed> {
+    const { disk, directory } = options
+    const feed = new Feed(options, (await disk.bootId()).replace(/[^0-9a-zA-Z-]/g, '-'))
+    await disk.makeDirectory(directory)
+    const names = await disk.list(directory)
+    if (feed.#epoch(names) === '') await feed.#startEpoch(names)
+    return feed
+  }
+
+  /**
+   * Tells others that a journal changed. Returns nothing if that is done, which is the usual case and takes microseconds; otherwise a
+   * promise to wait for before acknowledging.
+   */
+  announce(name: string): Promise<void> | undefined {
+    const line = Buffer.from(`\n["${name}"]\n`)
+    if (this.#written(line)) return undefined
+    const turn = this.#turn.then(() => this.#announceAnew(line))
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async changes(cursor?: string): Promise<Changes> {
+    const { disk, directory } = this.#options
+    try {
+      const listed = await disk.list(directory)
+      const epoch = this.#epoch(listed)
+      const before = parseCursor(cursor)
+      const files = feedFiles(listed)
+      let reset = before === undefined || before.epoch !== epoch || Object.keys(before.files).some((file) => !files.includes(file))
+      const names = new Set<string>()
+      const ends: Record<string, number> = {}
+      for (const file of files) {
+        const part = await this.#readFile(file, reset ? undefined : (before?.files[file] ?? 0))
+        if (part === undefined || part.broken) reset = true
+        if (part === undefined) continue
+        ends[file] = part.end
+        for (const name of part.names) names.add(name)
+      }
+      const next: Cursor = { epoch, files: ends }
+      return { cursor: Buffer.from(JSON.stringify(next)).toString('base64url'), names: reset ? [] : [...names], reset }
+    } catch (error) {
+      throw unreadable(error, 'The feed of the store')
+    }
+  }
+
+  watch(hint: () => void): () => void {
+    return this.#options.disk.watch(this.#options.directory, hint)
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file
+    this.#file = undefined
+    await file?.close().catch(() => undefined)
+  }
+
+  /** Writes a line, if there is an open file and it still is the one to write to. */
+  #written(line: Buffer): boolean {
+    const file = this.#file
+    if (file === undefined) return false
+    try {
+      if (file.stat().size > this.#options.fileBytes) return false
+      // A file that was trimmed meanwhile is read by nobody.
+      return file.writeSync(line) === line.length && file.stat().links > 0
+    } catch {
+      return false
+    }
+  }
+
+  async #announceAnew(line: Buffer): Promise<void> {
+    if (this.#written(line)) return
+    await this.close()
+    const { disk, directory } = this.#options
+    try {
+      this.#file = await this.#openFile(feedFiles(await disk.list(directory)))
+      if (this.#written(line)) return
+    } catch {
+      // Whatever the reason, the line is not in the feed: below.
+    }
+    try {
+      await this.#startEpoch(await disk.list(directory))
+    } catch (error) {
+      throw unwritable(error, 'The feed of the store', 'unknown')
+    }
+  }
+
+  /** The newest file, or a new one if that is full; the oldest ones are trimmed then. */
+  async #openFile(files: string[]): Promise<DiskFile> {
+    const { disk, clock, ids, directory, fileBytes } = this.#options
+    const newest = files.at(-1)
+    if (newest !== undefined) {
+      const file = await disk.open(join(directory, newest), 'append')
+      if (file.stat().size <= fileBytes) return file
+      await file.close()
+    }
+    const number = newest === undefined ? 0 : Number(newest.slice(0, 8)) + 1
+    const file = await disk.open(join(directory, `${String(number).padStart(8, '0')}.${ids.next(clock.now())}.jsonl`), 'create')
+    for (const old of files.slice(0, Math.max(0, files.length + 1 - this.#options.files))) await this.#remove(old)
+    return file
+  }
+
+  async #startEpoch(names: readonly string[]): Promise<void> {
+    const { disk, ids, directory } = this.#options
+    const epochs = names.filter((name) => name.startsWith('epoch.'))
+    const fresh = join(directory, `epoch.${this.#boot}.${ids.hex(16)}`)
+    const [current, ...others] = epochs
+    if (current === undefined) await (await disk.open(fresh, 'create')).close()
+    else {
+      await disk.rename(join(directory, current), fresh).catch(async (error: unknown) => {
+        // Another process has just started a new epoch from the same one.
+        if (!isMissing(error)) throw error
+        await (await disk.open(fresh, 'create')).close()
+      })
+    }
+    for (const other of others) await this.#remove(other)
+  }
+
+  #epoch(names: readonly string[]): string {
+    const prefix = `epoch.${this.#boot}.`
+    const epochs = names.filter((name) => name.startsWith('epoch.')).sort()
+    // An epoch of another boot beside ours means that somebody is about to remove it, and the name changes once more.
+    return epochs.some((name) => name.startsWith(prefix)) ? epochs.join(' ') : ''
+  }
+
+  async #remove(file: string): Promise<void> {
+    await this.#options.disk.remove(join(this.#options.directory, file)).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+    })
+  }
+
+  /** Names announced from `offset` on, or only the end if there is none. Undefined if the file is gone. */
+  async #readFile(name: string, offset: number | undefined): Promise<{ names: string[]; end: number; broken: boolean } | undefined> {
+    const { disk, directory } = this.#options
+    let file: DiskFile
+    try {
+      file = await disk.open(join(directory, name), 'read')
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw error
+    }
+    try {
+      const size = file.stat().size
+      const from = offset ?? size
+      const { lines, next } = splitLines(await file.read(from, Math.max(0, size - from)), from)
+      const parsed = lines.filter((line) => line.bytes.length > 0).map((line) => parseLine(line.bytes))
+      return { names: parsed.filter((item) => item !== undefined), end: next, broken: size < from || parsed.includes(undefined) }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+function feedFiles(names: readonly string[]): string[] {
+  return names.filter((name) => /^\d{8}\..*\.jsonl$/.test(name)).sort()
+}
+
+function parseLine(bytes: Uint8Array): string | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    return Array.isArray(value) && typeof value[0] === 'string' ? value[0] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parseCursor(cursor: string | undefined): Cursor | undefined {
+  if (cursor === undefined) return undefined
+  try {
+    const value = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as Cursor
+    return typeof value.epoch === 'string' && typeof value.files === 'object' ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * One journal on a disk. The steps of docs/format.md that touch the disk are here: compare-and-append, the barrier for readers, making
+ * the next segment. What the lines mean is decided by whoever calls.
+ *
+ * If the process dies in `append`: before the write, nothing happened; inside or after it, lines that stand whole at their position
+ * count, for every reader, whether or not they were acknowledged; a torn line is spoiled by the next lead-in.
+ * In `roll`: an empty or half-made segment is finished by the next writer, from the same seal, with the same bytes.
+ * In `purge`: segments are removed in ascending order, so what is left is one range.
+ */
+import { join } from 'node:path'
+import type { Ids } from '../../engine/ids.ts'
+import type { Appended, AppendOptions, Chunk, Journal } from '../../engine/port.ts'
+import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
+import { type Counted, JournalFold } from '../../record/fold.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import { splitLines } from '../../record/line.ts'
+import type { Directories } from './directories.ts'
+import type { Disk } from './disk.ts'
+import type { Exclusive } from './exclusive.ts'
+import { isFull, isMissing, noSpace, unreadable, unwritable } from './failures.ts'
+import type { Feed } from './feed.ts'
+import { IdIndex } from './id-index.ts'
+import type { IdIndexes } from './id-indexes.ts'
+import { firstOf, segmentFile } from './names.ts'
+import type { OpenSegments } from './open-segments.ts'
+import type { Reserve } from './reserve.ts'
+import type { Segment } from './segment.ts'
+
+/** What the journals of one store share. */
+export interface JournalParts {
+  readonly disk: Disk
+  readonly ids: Ids
+  readonly keysOf: KeysOf
+  readonly root: string
+  readonly directories: Directories
+  readonly segments: OpenSegments
+  readonly indexes: IdIndexes
+  readonly feed: Feed
+  readonly reserve: Reserve
+  readonly exclusive: Exclusive | undefined
+  readonly syncWriteBytes: number
+  readonly readBytes: number
+  /** Counts work under way, so that closing the store can wait for it; refuses it once the store is closed. */
+  readonly track: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+const MOVED: Appended = { moved: true, placed: 0 }
+
+export class FilesJournal implements Journal {
+  readonly name: string
+  readonly #parts: JournalParts
+  readonly #directory: string
+
+  constructor(name: string, parts: JournalParts) {
+    this.name = name
+    this.#parts = parts
+    this.#directory = join(parts.root, 'sessions', name)
+  }
+
+  segments(): Promise<number[]> {
+    return this.#parts.track(() => this.#segments())
+  }
+
+  read(segment: number, from: number, limit = this.#parts.readBytes): Promise<Chunk | undefined> {
+    return this.#parts.track(() => this.#read(segment, from, limit))
+  }
+
+  append(segment: number, at: number, group: Uint8Array, options: AppendOptions = {}): Promise<Appended> {
+    return this.#parts.track(async () => {
+      let open = this.#holdNow(segment)
+      if (open === undefined || !open.settled) {
+        open?.release()
+        open = await this.#settle(segment, at, options.sync !== false)
+      }
+      if (open === undefined) return MOVED
+      try {
+        await this.#parts.exclusive?.check()
+        if (open.poisoned && options.sync !== false) throw open.failure('none')
+        const result = await this.#write(open, at, group, options)
+        if (result.placed > 0) await this.#settlePlaced(open, at + result.placed, options)
+        return result
+      } catch (error) {
+        if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
+        throw error
+      } finally {
+        open.release()
+      }
+    })
+  }
+
+  sync(segment: number): Promise<boolean> {
+    return this.#parts.track(async () => {
+      const open = this.#holdNow(segment) ?? (await this.#hold(segment))
+      if (open === undefined) return true
+      try {
+        return await open.sync()
+      } catch (error) {
+        if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
+        throw error
+      } finally {
+        open.release()
+      }
+    })
+  }
+
+  roll(first: number, preamble: Uint8Array): Promise<void> {
+    return this.#parts.track(async () => {
+      const open = await this.#hold(first, true)
+      if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
+      try {
+        open.see(await this.#ensurePreamble(open, preamble))
+        await open.sync()
+      } catch (error) {
+        if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
+        throw error
+      } finally {
+        open.release()
+      }
+      for (const earlier of await this.#segments()) if (earlier < first) this.#parts.segments.forget(this.#directory, earlier)
+      this.#parts.indexes.prepare(this.name, this.#makeIndex, first)
+    })
+  }
+
+  lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    return this.#parts.track(() => this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.lookup(keys, from, before)))
+  }
+
+  purge(before: number): Promise<number> {
+    return this.#parts.track(async () => {
+      const segments = await this.#segments()
+      let freed = 0
+      try {
+        await this.#parts.segments.close(this.#directory)
+        if (segments.length > 0) await this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.forget(before))
+        for (const [i, first] of segments.entries()) {
+          const successor = segments[i + 1]
+          if (successor === undefined || successor > before) break
+          const path = join(this.#directory, segmentFile(first))
+          const file = await this.#parts.disk.open(path, 'read')
+          freed += file.stat().size
+          await file.close()
+          await this.#parts.disk.remove(path)
+        }
+        if (freed > 0) await this.#parts.disk.syncDirectory(this.#directory)
+      } catch (error) {
+        throw unwritable(error, 'The journal')
+      }
+      return freed
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.segments.close(this.#directory)
+    await this.#parts.indexes.close(this.name)
+  }
+
+  async #segments(): Promise<number[]> {
+    try {
+      const names = await this.#parts.disk.list(this.#directory)
+      return names
+        .map((file) => firstOf(file, 'jsonl'))
+        .filter((first) => first !== undefined)
+        .sort((a, b) => a - b)
+    } catch (error) {
+      if (isMissing(error)) return []
+      throw unreadable(error, 'The journal')
+    }
+  }
+
+  async #read(segment: number, from: number, limit: number): Promise<Chunk | undefined> {
+    const open = this.#holdNow(segment) ?? (await this.#hold(segment))
+    if (open === undefined) return undefined
+    try {
+      const chunk = await readLines(open, from, limit, this.#parts.syncWriteBytes)
+      if (chunk === undefined) this.#parts.segments.discard(this.#directory, open)
+      return chunk
+    } catch (error) {
+      throw unreadable(error, 'The journal')
+    } finally {
+      open.release()
+    }
+  }
+
+  readonly #makeIndex = (): IdIndex =>
+    new IdIndex({
+      ...this.#parts,
+      directory: this.#directory,
+      records: (segment, successor) => this.#records(segment, successor),
+      segments: () => this.#segments(),
+    })
+
+  #holdNow(segment: number): Segment | undefined {
+    return this.#parts.segments.holdNow(this.#directory, segment)
+  }
+
+  #hold(segment: number, create = false): Promise<Segment | undefined> {
+    return this.#parts.segments.hold(this.#directory, segment, create)
+  }
+
+  /**
+   * Opens a segment for its first write by this process; undefined if it is not the last one. What stands in it and the names that lead
+   * to it are made durable before anything is placed behind them: another process may have made them and died. Then it looks whether
+   * a later segment exists: one that was purged meanwhile would otherwise be made again, by a writer that is late, and written to.
+   */
+  async #settle(segment: number, at: number, sync: boolean): Promise<Segment | undefined> {
+    let open = await this.#hold(segment)
+    try {
+      if (open === undefined && segment === 0 && at === 0 && (await this.#segments()).length === 0) {
+        await this.#parts.directories.make(`sessions/${this.name}`)
+        open = await this.#hold(segment, true)
+      }
+      if (open === undefined) return undefined
+      if (!open.writable)
+        throw new HoldfastError('UNAVAILABLE', 'The journal may only be read here. Check the owner, the rights and the mount of the store.')
+      if (sync) await open.sync()
+      if ((await this.#segments()).some((first) => first > segment)) {
+        open.release()
+        return undefined
+      }
+      open.settled = sync
+      return open
+    } catch (error) {
+      if (open?.poisoned) this.#parts.segments.discard(this.#directory, open)
+      open?.release()
+      if (error instanceof HoldfastError && open?.poisoned) throw open.failure('none', error.cause)
+      throw unwritable(error, 'The journal')
+    }
+  }
+
+  /** Bytes stand in the journal: tells others, then makes them durable. What fails in here does not undo them. */
+  async #settlePlaced(open: Segment, end: number, options: AppendOptions): Promise<void> {
+    try {
+      open.see(end)
+      const announced = this.#parts.feed.announce(this.name)
+      if (announced !== undefined) await announced
+      if (options.sync !== false) await open.sync()
+      await this.#parts.exclusive?.check()
+    } catch (error) {
+      throw withOutcomeUnknown(error)
+    }
+  }
+
+  /** Look, write, look again. Up to the write nothing is awaited for small groups, since under contention this gap decides. */
+  async #write(open: Segment, at: number, group: Uint8Array, options: AppendOptions): Promise<Appended> {
+    let written = 0
+    let failure: unknown
+    try {
+      if (open.end !== at) return MOVED
+      const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
+      written = now ? open.file.writeSync(group) : await open.file.write(group)
+      if (written === group.length && open.end === at + group.length) return { moved: false, placed: group.length }
+    } catch (error) {
+      failure = error
+    }
+    const placed = await this.#placed(open, at, group)
+    if (placed === group.length) return { moved: false, placed }
+    const full = isFull(failure) || (failure === undefined && written < group.length)
+    // With the reserve released, an urgent group is worth another attempt, like one that lost a race.
+    if (full && options.urgent === true && (await this.#parts.reserve.release())) return { moved: false, placed }
+    if (full) return { moved: false, placed, refusal: noSpace(failure) }
+    return failure === undefined ? { moved: false, placed } : { moved: false, placed, refusal: unwritable(failure, 'The journal') }
+  }
+
+  /** How much of the group stands where it must. If that cannot be read, nobody knows, and the segment is given up. */
+  async #placed(open: Segment, at: number, group: Uint8Array): Promise<number> {
+    try {
+      const there = await open.file.read(at - open.first, group.length)
+      let same = 0
+      while (same < there.length && there[same] === group[same]) same++
+      return same
+    } catch (error) {
+      open.poisoned = true
+      throw open.failure('unknown', error)
+    }
+  }
+
+  /** The space kept in reserve is for this too: a store that cannot roll can neither be written nor emptied. */
+  async #ensurePreamble(open: Segment, preamble: Uint8Array): Promise<number> {
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const content = await open.file.read(0, open.file.stat().size)
+        if (content.includes(Buffer.from(preamble.buffer, preamble.byteOffset, preamble.byteLength))) return open.first + content.length
+        if (attempt === 2) throw noSpace()
+        const written = await open.file.write(preamble).catch((error: unknown) => {
+          if (!isFull(error)) throw error
+          return 0
+        })
+        if (written < preamble.length) await this.#parts.reserve.release()
+      }
+    } catch (error) {
+      throw unwritable(error, 'The journal')
+    }
+  }
+
+  async *#records(first: number, successor: number): AsyncGenerator<Counted> {
+    const fold = new JournalFold(first, successor)
+    for (let from = first; ; ) {
+      const chunk = await this.#read(first, from, this.#parts.readBytes)
+      if (chunk === undefined || chunk.next === from) return
+      for (const line of chunk.lines) {
+        const verdict = fold.judge(line)
+        if (verdict.kind === 'counted') yield verdict
+      }
+      from = chunk.next
+    }
+  }
+}
+
+/** Lines from a position on. Undefined if the segment was purged while it was open. */
+async function readLines(open: Segment, from: number, limit: number, syncBytes: number): Promise<Chunk | undefined> {
+  const { end, opened } = open
+  if (end === undefined) return undefined
+  for (let length = Math.min(limit, end - from); length > 0; length = Math.min(length * 2, end - from)) {
+    const offset = from - open.first
+    const bytes = length <= syncBytes ? open.file.readSync(offset, length) : await open.file.read(offset, length)
+    const { lines, next } = splitLines(bytes, from)
+    if (lines.length === 0 && length < end - from) continue
+    // Beyond the limit only to make one line whole.
+    const [first, second] = lines
+    const chunk = length > limit && first !== undefined && second !== undefined ? { lines: [first], next: second.at } : { lines, next }
+    open.see(chunk.next)
+    return { ...chunk, end, opened }
+  }
+  return { lines: [], next: from, end, opened }
+}

@@ -1,0 +1,124 @@
+/** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
+import { constants, fdatasync, fstatSync, readSync, watch, writeSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { hostname, uptime } from 'node:os'
+import { promisify } from 'node:util'
+import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
+
+const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT } = constants
+const FLAGS = { append: O_RDWR | O_APPEND, create: O_RDWR | O_APPEND | O_CREAT, read: O_RDONLY }
+
+export const nodeDisk: Disk = {
+  open: async (path, mode) => new NodeFile(await open(path, FLAGS[mode], 0o600)),
+
+  makeDirectory: async (path) => {
+    try {
+      await mkdir(path, { mode: 0o700 })
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error
+    }
+  },
+
+  list: (path) => readdir(path),
+  remove: (path) => rm(path),
+  rename: (from, to) => rename(from, to),
+
+  syncDirectory: async (path) => {
+    // Windows cannot open a directory to sync it; docs/format.md states it as a limit.
+    if (process.platform === 'win32') return
+    const handle = await open(path, O_RDONLY)
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+
+  fileSystem: async (path) => {
+    if (process.platform !== 'linux') return undefined
+    const found = mountOf(path, await readFile('/proc/self/mountinfo', 'utf8'))
+    return found ?? { type: `0x${(await statfs(path)).type.toString(16)}`, mount: path }
+  },
+
+  bootId: async () => {
+    if (process.platform === 'linux') return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+    // Rounded, because both clocks drift; a wrong answer costs one sweep.
+    return `${hostname()}-${Math.round((Date.now() / 1000 - uptime()) / 60)}`
+  },
+
+  watch: (path, hint) => {
+    const watcher = watch(path, { persistent: false }, hint)
+    // A watch that ends is a hint that no longer comes; readers poll as well.
+    watcher.on('error', () => watcher.close())
+    return () => watcher.close()
+  },
+}
+
+class NodeFile implements DiskFile {
+  readonly #handle: FileHandle
+  readonly #fd: number
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle
+    this.#fd = handle.fd
+  }
+
+  stat(): { size: number; links: number } {
+    const { size, nlink } = fstatSync(this.#fd)
+    return { size, links: nlink }
+  }
+
+  readSync(offset: number, length: number): Buffer {
+    const buffer = Buffer.allocUnsafe(length)
+    let done = 0
+    while (done < length) {
+      const count = readSync(this.#fd, buffer, done, length - done, offset + done)
+      if (count === 0) break
+      done += count
+    }
+    return buffer.subarray(0, done)
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(length)
+    let done = 0
+    while (done < length) {
+      const { bytesRead } = await this.#handle.read(buffer, done, length - done, offset + done)
+      if (bytesRead === 0) break
+      done += bytesRead
+    }
+    return buffer.subarray(0, done)
+  }
+
+  writeSync(bytes: Uint8Array): number {
+    return writeSync(this.#fd, bytes)
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    return (await this.#handle.write(bytes)).bytesWritten
+  }
+
+  sync(): Promise<void> {
+    return fdatasyncPromise(this.#fd)
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+}
+
+const fdatasyncPromise = promisify(fdatasync)
+
+/** The mount that holds a path: of all mount points that are a prefix of it, the longest, and of those the last. */
+export function mountOf(path: string, mountInfo: string): FileSystem | undefined {
+  let best: FileSystem | undefined
+  for (const line of mountInfo.split('\n')) {
+    const [before, after] = line.split(' - ')
+    const mount = before?.split(' ')[4]?.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
+    const type = after?.split(' ')[0]
+    if (mount === undefined || type === undefined) continue
+    const inside = path === mount || path.startsWith(mount.endsWith('/') ? mount : `${mount}/`)
+    if (inside && mount.length >= (best?.mount.length ?? 0)) best = { type, mount }
+  }
+  return best
+}

@@ -1,0 +1,103 @@
+/**
+ * The segments that this process holds open: bounded, the longest unused one is closed first. Remembers which files a sync has failed
+ * on, also after they were closed: a newly opened file would not be told by the system.
+ */
+import { dirname, join } from 'node:path'
+import type { Directories } from './directories.ts'
+import type { Disk } from './disk.ts'
+import { isMissing, isReadOnly, unreadable } from './failures.ts'
+import { segmentFile } from './names.ts'
+import { type Poison, Segment } from './segment.ts'
+
+export class OpenSegments {
+  readonly #disk: Disk
+  readonly #directories: Directories
+  readonly #limit: number
+  /** In order of use. */
+  readonly #open = new Map<string, Segment>()
+  readonly #opening = new Map<string, Promise<Segment | undefined>>()
+  readonly #poisoned = new Map<string, Poison>()
+
+  constructor(disk: Disk, directories: Directories, limit: number) {
+    this.#disk = disk
+    this.#directories = directories
+    this.#limit = limit
+  }
+
+  /** Takes hold of the segment if it is open already: for calls that must not leave the thread. */
+  holdNow(directory: string, first: number): Segment | undefined {
+    const path = join(directory, segmentFile(first))
+    const segment = this.#open.get(path)
+    if (segment === undefined) return undefined
+    this.#open.delete(path)
+    this.#open.set(path, segment)
+    return segment.hold()
+  }
+
+  /** Opens a segment and takes hold of it, until `release`; undefined if there is none and it shall not be made. */
+  async hold(directory: string, first: number, create = false): Promise<Segment | undefined> {
+    for (;;) {
+      const known = this.holdNow(directory, first)
+      if (known !== undefined) return known
+      const path = join(directory, segmentFile(first))
+      let opening = this.#opening.get(path)
+      if (opening === undefined) {
+        opening = this.#openNow(path, directory, first, create).finally(() => this.#opening.delete(path))
+        this.#opening.set(path, opening)
+        const segment = await opening
+        if (segment === undefined || !segment.closed) return segment?.hold()
+      } else if ((await opening) === undefined && !create) return undefined
+    }
+  }
+
+  /** Closes the file of a segment whose sync failed, or that was purged; the next call opens it anew, still marked. */
+  discard(directory: string, segment: Segment): void {
+    const path = join(directory, segmentFile(segment.first))
+    if (segment.poison !== undefined) this.#poisoned.set(path, segment.poison)
+    if (this.#open.get(path) === segment) this.#open.delete(path)
+    void segment.close()
+  }
+
+  /** A segment that has a successor is never synced again; nothing needs to be remembered of it. */
+  forget(directory: string, first: number): void {
+    this.#poisoned.delete(join(directory, segmentFile(first)))
+  }
+
+  /** Closes the open segments of one directory, or all. */
+  async close(directory?: string): Promise<void> {
+    for (const [path, segment] of [...this.#open]) {
+      if (directory !== undefined && dirname(path) !== directory) continue
+      this.#open.delete(path)
+      await segment.close()
+    }
+  }
+
+  async #openNow(path: string, directory: string, first: number, create: boolean): Promise<Segment | undefined> {
+    let writable = true
+    const file = await this.#disk
+      .open(path, create ? 'create' : 'append')
+      .catch((error: unknown) => {
+        if (!isReadOnly(error)) throw error
+        writable = false
+        return this.#disk.open(path, 'read')
+      })
+      .catch((error: unknown) => {
+        if (isMissing(error) && !create) return undefined
+        throw unreadable(error, 'The journal')
+      })
+    if (file === undefined) return undefined
+    const segment = new Segment({ first, file, writable, directory, directories: this.#directories, poison: this.#poisoned.get(path) })
+    this.#open.set(path, segment)
+    this.#evict()
+    return segment
+  }
+
+  #evict(): void {
+    for (const [path, segment] of this.#open) {
+      if (this.#open.size <= this.#limit) return
+      if (segment.inUse) continue
+      this.#open.delete(path)
+      void segment.close()
+    }
+  }
+}

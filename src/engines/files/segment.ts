@@ -1,0 +1,141 @@
+/**
+ * One open segment file, and what this process knows of it: up to where it is on the disk, and whether the names that lead to it are.
+ * All handles on one journal in a process share it.
+ */
+import { HoldfastError, type Outcome } from '../../errors.ts'
+import type { Directories } from './directories.ts'
+import { type DiskFile, errorCode } from './disk.ts'
+import { isExhausted, unwritable } from './failures.ts'
+
+export interface Poison {
+  /** Up to here an earlier sync had succeeded. */
+  readonly from: number | undefined
+}
+
+interface SegmentOptions {
+  readonly first: number
+  readonly file: DiskFile
+  readonly writable: boolean
+  readonly directory: string
+  readonly directories: Directories
+  readonly poison: Poison | undefined
+}
+
+let opened = 0
+
+export class Segment {
+  readonly first: number
+  /** Which opening of a file this is, in this process. */
+  readonly opened = ++opened
+  readonly file: DiskFile
+  readonly writable: boolean
+  /**
+   * Whether this process may place records: what stands in the segment and the names that lead to it are durable, since a record must
+   * not outlive what is in front of it; and the segment was found to be the last one after that.
+   */
+  settled = false
+  /** A sync of this file failed, here or in an earlier handle: what it holds may be gone, and no later sync can tell. */
+  poisoned: boolean
+
+  readonly #directory: string
+  readonly #directories: Directories
+  /** Everything before this position is on the disk. Undefined until a first sync. */
+  #durableTo: number | undefined
+  /** What was read or written up to this position must be synced before it is shown. */
+  #seenTo: number
+  #syncing: Promise<boolean> | undefined
+  /** Calls under way; a segment in use is not closed. */
+  #users = 0
+  #closing: (() => void) | undefined
+  closed = false
+
+  constructor(options: SegmentOptions) {
+    this.first = options.first
+    this.file = options.file
+    this.writable = options.writable
+    this.poisoned = options.poison !== undefined
+    this.#durableTo = options.poison?.from
+    this.#directory = options.directory
+    this.#directories = options.directories
+    this.#seenTo = options.first
+  }
+
+  get inUse(): boolean {
+    return this.#users > 0
+  }
+
+  hold(): this {
+    this.#users++
+    return this
+  }
+
+  release(): void {
+    this.#users--
+    if (this.#users === 0) this.#closing?.()
+  }
+
+  /** Closes the file once nobody uses it. A failure to close says nothing about what was synced. */
+  async close(): Promise<void> {
+    this.closed = true
+    if (this.#users > 0) {
+      await new Promise<void>((resolve) => {
+        this.#closing = resolve
+      })
+    }
+    await this.file.close().catch(() => undefined)
+  }
+
+  /** The append point; undefined once the segment was purged. */
+  get end(): number | undefined {
+    const { size, links } = this.file.stat()
+    return links === 0 ? undefined : this.first + size
+  }
+
+  see(position: number): void {
+    if (position > this.#seenTo) this.#seenTo = position
+  }
+
+  /** Makes all that was seen durable. False if this store cannot be synced. */
+  async sync(): Promise<boolean> {
+    // Who comes while a sync runs may have seen more than that sync covers, and waits for the next one.
+    while (this.#syncing !== undefined) await this.#syncing.catch(() => undefined)
+    if (this.poisoned) throw this.failure('unknown')
+    if (this.#durableTo !== undefined && this.#durableTo >= this.#seenTo) return true
+    this.#syncing = this.#syncNow(this.#seenTo)
+    try {
+      return await this.#syncing
+    } finally {
+      this.#syncing = undefined
+    }
+  }
+
+  async #syncNow(target: number): Promise<boolean> {
+    try {
+      await this.file.sync()
+      if (this.#durableTo === undefined) await this.#directories.sync(this.#directory)
+    } catch (error) {
+      if (!this.writable && ['EROFS', 'EINVAL', 'EACCES', 'EPERM', 'EBADF'].includes(errorCode(error) ?? '')) return false
+      if (isExhausted(error)) throw unwritable(error, 'The journal', 'unknown')
+      this.poisoned = true
+      throw this.failure('unknown', error)
+    }
+    this.#durableTo = target
+    return true
+  }
+
+  get poison(): Poison | undefined {
+    return this.poisoned ? { from: this.#durableTo } : undefined
+  }
+
+  failure(outcome: Outcome, cause?: unknown): HoldfastError {
+    return new HoldfastError(
+      'UNAVAILABLE',
+      'The disk failed to store what was written. The next attempt goes on in a new file; repeat this one under the same ids.',
+      {
+        cause,
+        outcome,
+        details: { reason: 'sync failed', segment: this.first, from: this.#durableTo ?? null },
+      },
+    )
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * The rules by which lines become a journal. Each line is judged in this order:
+ *
+ *   1. behind the first counted seal of its segment, or at or beyond its successor's first position   outside the journal
+ *   2. blank                                                                                          nothing
+ *   3. not intact                                                                                     damage; no effect
+ *   4. a newer version                                                                                UNSUPPORTED_VERSION
+ *   5. a checkpoint, and nothing was placed yet                     sets the state, if it is the first with all the lines that it carries
+ *   6. between checkpoint and the first placed record, with `pos` below the segment                   carried; counts once, at that `pos`
+ *   7. `pos` is not where it begins                                                                   a lost race; no effect
+ *   8. its id already counted in this segment                                                         the second copy; no effect
+ *   9. the session is deleted, and the type is none of those that count then                          no effect
+ *  10. otherwise                                                                                      it counts
+ *
+ * No rule looks at a condition, a clock, a message id or an operation key: those were decided by the writer, on all bytes in front
+ * of the place that the record names. So a rotten line costs its own content and never the verdict on another.
+ */
+import { type DamageKind, decodeLine, type Line, type Place } from './line.ts'
+import { COUNTS_WHEN_DELETED, type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
+
+export interface Counted {
+  readonly kind: 'counted'
+  /** True if the line stands in a later segment than its position says, because its own place may not be on the disk. */
+  readonly carried: boolean
+  readonly record: JournalRecord
+  /** The record's position: what addresses refer to. */
+  readonly at: number
+  readonly end: number
+  readonly crc: string
+}
+
+export type Verdict =
+  | Counted
+  | { readonly kind: 'checkpoint'; readonly record: JournalRecord; readonly crc: string }
+  | { readonly kind: 'damage'; readonly at: number; readonly length: number; readonly as: DamageKind }
+  | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' | 'deleted' }
+
+export interface Seal {
+  readonly at: number
+  readonly end: number
+  readonly why: SealReason
+  /** Lines from here on may not be on the disk; the next segment carries them. */
+  readonly from?: number
+}
+
+/**
+ * Lines are carried from the segment before, hardly ever from further back. A carried line that is no longer remembered counts again,
+ * at the same position and with the same meaning.
+ */
+const REMEMBERED_SETS = 8
+
+/** What a record that stands at a place will be read as. */
+export function countedAt(draft: Draft, place: Place, prev: string): Counted {
+  const { id, at, type, payload } = draft
+  const parent = draft.parent === undefined ? {} : { parent: draft.parent }
+  const record = { ...payload, v: FORMAT_VERSION, id, at, type, ...parent, prev, pos: place.at }
+  return { kind: 'counted', carried: false, record, at: place.at, end: place.end, crc: place.crc }
+}
+
+/** Judges the lines of a journal, segment by segment in order, beginning at any segment. Pure but for its own memory of what came before. */
+export class JournalFold {
+  /** First position of the segment being judged. */
+  segment: number
+  /** The first counted seal of this segment. */
+  seal: Seal | undefined
+  /** crc of the last record or checkpoint that counted: the `prev` of the next one. */
+  prev = ''
+  /** Id and time of that record. */
+  lastId = ''
+  lastAt = ''
+  deleted = false
+  /** Whether the state before the first placed record is known: this fold began at position 0, or met a checkpoint. */
+  rooted: boolean
+  /** The checkpoint that sets the state of this segment, once every line that it carries was met. */
+  root: JournalRecord | undefined
+  /** Length of that line. */
+  checkpointBytes = 0
+  /** The end of the last counted line. */
+  end: number
+
+  #successor: number
+  /** The last checkpoint, while lines that it carries are missing. */
+  #candidate: { readonly record: JournalRecord; readonly crc: string; readonly length: number; readonly carries: number } | undefined
+  /** Positions of the lines carried behind it. */
+  #carried = new Set<number>()
+  #ids = new Set<string>()
+  #placed = new Set<number>()
+  /** Positions counted in the segments before, so that a carried line counts once. */
+  #before: ReadonlySet<number>[] = []
+
+  constructor(segment: number, successor = Number.POSITIVE_INFINITY) {
+    this.segment = segment
+    this.#successor = successor
+    this.rooted = segment === 0
+    this.end = segment
+  }
+
+  /** Goes on with the next segment. */
+  enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
+    this.segment = segment
+    this.#successor = successor
+    this.seal = undefined
+    this.checkpointBytes = 0
+    this.end = segment
+    this.root = undefined
+    this.#candidate = undefined
+    this.#ids = new Set()
+    this.#before = [...this.#before, this.#placed, this.#carried].slice(-REMEMBERED_SETS)
+    this.#placed = new Set()
+    this.#carried = new Set()
+  }
+
+  /**
+   * Whether a record may be placed in this segment: a segment after the first needs its checkpoint and every line that it carries,
+   * unless records stand in it already.
+   */
+  get ready(): boolean {
+    return this.segment === 0 || this.#placed.size > 0 || this.root !== undefined
+  }
+
+  /** Whether nothing was placed in this segment yet. */
+  get fresh(): boolean {
+    return this.#placed.size === 0
+  }
+
+  /** The lowest position whose line this segment carries. */
+  get carriedFrom(): number {
+    return Math.min(this.segment, ...this.#carried)
+  }
+
+  judge(line: Line): Verdict {
+    const { at, bytes } = line
+    if (this.seal !== undefined || at >= this.#successor) return { kind: 'nothing', why: 'outside' }
+    const decoded = decodeLine(bytes)
+    if (decoded.kind === 'blank') return { kind: 'nothing', why: 'blank' }
+    if (decoded.kind === 'damage') return { kind: 'damage', at, length: bytes.length, as: decoded.as }
+    const { record, crc } = decoded
+    if (record.type === 'checkpoint') return this.#judgeCheckpoint(record, crc, bytes.length)
+    const pos = record.pos as number
+    if (this.#placed.size === 0 && pos < this.segment) return this.#judgeCarried(record, crc, pos, bytes.length)
+    if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
+    if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
+    if (this.deleted && !COUNTS_WHEN_DELETED.has(record.type)) return { kind: 'nothing', why: 'deleted' }
+    const place = { at, end: at + bytes.length + 1, crc }
+    this.#count(record, place)
+    return { kind: 'counted', carried: false, record, ...place }
+  }
+
+  /** Counts a record that this process placed itself and therefore need not read back. */
+  accept(counted: Counted): void {
+    this.#count(counted.record, counted)
+  }
+
+  #judgeCheckpoint(record: JournalRecord, crc: string, length: number): Verdict {
+    if (this.root !== undefined || this.#placed.size > 0 || record.base !== this.segment) return { kind: 'nothing', why: 'checkpoint' }
+    this.#candidate = { record, crc, length, carries: typeof record.carries === 'number' ? record.carries : 0 }
+    this.#carried = new Set()
+    this.#takeRoot()
+    return { kind: 'checkpoint', record, crc }
+  }
+
+  #judgeCarried(record: JournalRecord, crc: string, pos: number, length: number): Verdict {
+    if (this.#candidate === undefined || this.#carried.has(pos)) return { kind: 'nothing', why: 'repeated' }
+    this.#carried.add(pos)
+    this.#takeRoot()
+    if (this.#before.some((positions) => positions.has(pos))) return { kind: 'nothing', why: 'repeated' }
+    return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
+  }
+
+  /** A checkpoint whose maker died before every carried line was there sets nothing; the next helper writes another. */
+  #takeRoot(): void {
+    const candidate = this.#candidate
+    if (candidate === undefined || this.root !== undefined || this.#carried.size < candidate.carries) return
+    this.root = candidate.record
+    this.rooted = true
+    this.checkpointBytes = candidate.length
+    this.deleted = candidate.record.deleted === true
+    this.#remember(candidate.record, candidate.crc)
+  }
+
+  #count(record: JournalRecord, place: Place): void {
+    this.#ids.add(record.id)
+    this.#placed.add(place.at)
+    this.#remember(record, place.crc)
+    this.end = place.end
+    if (record.type === 'session.deleted') this.deleted = true
+    else if (record.type === 'session.created' || record.type === 'session.restored') this.deleted = false
+    else if (record.type === 'segment.sealed') {
+      const from = typeof record.from === 'number' ? { from: record.from } : {}
+      this.seal = { at: place.at, end: place.end, why: record.why as SealReason, ...from }
+    }
+  }
+
+  #remember(record: JournalRecord, crc: string): void {
+    this.prev = crc
+    this.lastId = record.id
+    this.lastAt = record.at
+  }
+}

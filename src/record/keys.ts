@@ -1,0 +1,29 @@
+/**
+ * Keys: message ids and operation keys, which make an append that is tried twice happen once. A key is stored as a hash, because
+ * ids may be long and id files have entries of one size.
+ */
+import { hash } from 'node:crypto'
+import type { Counted } from './fold.ts'
+
+/** 128 bits of SHA-256, as 32 hex digits. */
+export type KeyHash = string
+
+/** What is remembered of a key: where its record stands, and a digest of what the caller had sent with it. */
+export interface KeyEntry {
+  readonly key: KeyHash
+  /** Position, length and crc of the record line: its version can be told without reading it. */
+  readonly at: number
+  readonly length: number
+  readonly crc: string
+  /** Which message of the record. */
+  readonly index: number
+  /** Digest of the caller's body, as 32 hex digits. */
+  readonly digest: string
+}
+
+/** Which keys a counted record holds. Engines are handed this function, because they never look into payloads themselves. */
+export type KeysOf = (counted: Counted) => readonly KeyEntry[]
+
+export function hashKey(kind: 'message' | 'operation', key: string): KeyHash {
+  return hash('sha256', `${kind} ${key}`, 'hex').slice(0, 32)
+}

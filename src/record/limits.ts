@@ -1,0 +1,42 @@
+/**
+ * Every limit of the format and of the journal protocol, in one table. They are enforced before a byte is written.
+ * Limits of the format must only ever grow: a smaller one would make old journals unreadable.
+ */
+export const LIMITS = {
+  /** One record line, and one group of lines that is written at once. */
+  recordBytes: 8 * 1024 * 1024,
+  groupBytes: 8 * 1024 * 1024,
+  /** A group is closed once it holds this much, so that building it does not hold up the event loop. */
+  groupTargetBytes: 512 * 1024,
+  /** Session ids, space names, message ids and operation keys, as UTF-8. */
+  idBytes: 512,
+  /** Messages in one record: an index into a record must fit two bytes of an id file. */
+  messagesPerRecord: 10_000,
+  /** Nesting of a message; deeper JSON can overflow a parser's stack. */
+  jsonDepth: 256,
+  /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */
+  segmentBytes: 256 * 1024,
+  segmentPerCheckpoint: 4,
+  /** Groups up to this size are written without leaving the thread: under contention the gap between look and write decides. */
+  syncWriteBytes: 64 * 1024,
+  /** After this many lost races even a large group is written without leaving the thread, so that it cannot starve. */
+  racesBeforeHurry: 4,
+  /** After this many lost races an append gives up with UNAVAILABLE. */
+  races: 200,
+  /** Operations that may wait for one journal in one process. */
+  queueLength: 10_000,
+  /** Bytes read from a journal at once. */
+  readBytes: 1024 * 1024,
+  /** Kept free by a file of its own, and released for delete, purge and seal. */
+  reserveBytes: 1024 * 1024,
+  /** Segments that one store keeps open. */
+  openSegments: 256,
+  /** Parts of id files that one store keeps in memory. */
+  idCacheBytes: 16 * 1024 * 1024,
+  /** A feed file is left for a new one once it holds this much; this many are kept. */
+  feedBytes: 4 * 1024 * 1024,
+  feedFiles: 4,
+} as const satisfies Record<string, number>
+
+/** The limits that an opener may set otherwise. */
+export type Limits = Readonly<Record<keyof typeof LIMITS, number>>

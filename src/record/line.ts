@@ -1,0 +1,241 @@
+/**
+ * The line codec. It works on bytes: the checksum is compared before anything is decoded, and each line is decoded alone, so one
+ * bad byte costs one line. Encoding is split in two, because a lost race changes only the end of a line: `encodeBody` makes the
+ * bytes that stay, a `Group` adds what the place in the journal decides.
+ */
+import { crc32 } from 'node:zlib'
+import { HoldfastError } from '../errors.ts'
+import { LIMITS } from './limits.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, WRITTEN_TWICE } from './record.ts'
+
+/**
+ * Every group begins with it. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or
+ * refused line can never become a valid one because a later writer supplied its newline.
+ */
+export const LEAD_IN = Buffer.from(' \n')
+
+const NEWLINE = 0x0a
+const SPACE = 0x20
+const OPEN_BRACE = 0x7b
+const CRC_KEY = ',"crc":"'
+const CRC_KEY_BYTES = Buffer.from(CRC_KEY)
+/** `,"crc":"` + 8 digits + `"}` */
+const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
+
+/** More than the stamps of both copies of a record can take. */
+const STAMP_BYTES = 300
+
+const RESERVED = ['v', 'id', 'at', 'type', 'parent', 'prev', 'pos', 'base', 'crc'] as const
+
+/** The part of a line that no race can change, with the checksum so far. */
+export interface Body {
+  readonly bytes: Buffer
+  readonly crc: number
+  readonly draft: Draft
+}
+
+/** Where one record of a placed group stands: its first copy, which is the one that counts. */
+export interface Place {
+  readonly at: number
+  readonly end: number
+  readonly crc: string
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, '0')
+}
+
+/** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. */
+export function encodeBody(draft: Draft): Body {
+  for (const field of RESERVED) {
+    if (field in draft.payload) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
+  }
+  const text = wellFormed(JSON.stringify({ v: FORMAT_VERSION, id: draft.id, at: draft.at, type: draft.type, ...draft.payload }))
+  const bytes = Buffer.from(text.slice(0, -1))
+  const body = { bytes, crc: crc32(bytes), draft }
+  const size = LEAD_IN.length + bytes.length * copiesOf(body) + STAMP_BYTES
+  if (size > LIMITS.recordBytes) {
+    throw new HoldfastError(
+      'PAYLOAD_TOO_LARGE',
+      `A record of ${size} bytes is over the limit of ${LIMITS.recordBytes}. Split it into smaller ones.`,
+      {
+        details: { bytes: size, limit: LIMITS.recordBytes },
+      },
+    )
+  }
+  return body
+}
+
+/**
+ * The bytes to append at one place of a journal: lead-in and lines, each line stamped with its own position and chained to the one
+ * before. If the group turns out to belong elsewhere, a new one is built from the same bodies.
+ */
+export class Group {
+  readonly at: number
+  #end: number
+  #prev: string
+  readonly #parts: Uint8Array[] = [LEAD_IN]
+
+  /** `prev` is the crc of the last record that counted before this place. */
+  constructor(at: number, prev: string) {
+    this.at = at
+    this.#end = at + LEAD_IN.length
+    this.#prev = prev
+  }
+
+  get prev(): string {
+    return this.#prev
+  }
+
+  get length(): number {
+    return this.#end - this.at
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts, this.length)
+  }
+
+  fits(body: Body): boolean {
+    return this.length + body.bytes.length * copiesOf(body) + STAMP_BYTES <= LIMITS.groupBytes
+  }
+
+  add(body: Body): Place {
+    const prev = this.#prev
+    const first = this.#line(body, prev)
+    for (let copy = 1; copy < copiesOf(body); copy++) this.#line(body, prev)
+    this.#prev = first.crc
+    return first
+  }
+
+  #line(body: Body, prev: string): Place {
+    const at = this.#end
+    const parent = body.draft.parent === undefined ? '' : `,"parent":[${body.draft.parent[0]},${body.draft.parent[1]}]`
+    const stamp = `${parent},"prev":"${prev}","pos":${at}`
+    const crc = hex(crc32(stamp, body.crc))
+    const rest = Buffer.from(`${stamp}${CRC_KEY}${crc}"}\n`, 'latin1')
+    this.#parts.push(body.bytes, rest)
+    this.#end += body.bytes.length + rest.length
+    return { at, end: this.#end, crc }
+  }
+}
+
+function copiesOf(body: Body): number {
+  return WRITTEN_TWICE.has(body.draft.type) ? 2 : 1
+}
+
+export interface CheckpointDraft {
+  /** First position of the segment that it opens. */
+  readonly base: number
+  /** Id, time and crc of the last record that it covers: helpers must make the same bytes, so nothing here is their own. */
+  readonly id: string
+  readonly at: string
+  readonly prev: string
+  readonly deleted: boolean
+  /** Lines of the segment before that follow it verbatim, because their own place may not be on the disk. */
+  readonly carries: number
+  readonly state: JsonObject
+}
+
+/** One checkpoint line, with its newline. */
+export function encodeCheckpoint(draft: CheckpointDraft): Buffer {
+  const { base, id, at, prev, deleted, carries, state } = draft
+  const text = wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, deleted, carries, state, prev }))
+  const bytes = Buffer.from(text.slice(0, -1))
+  return Buffer.concat([bytes, Buffer.from(`${CRC_KEY}${hex(crc32(bytes))}"}\n`, 'latin1')])
+}
+
+export function isBlank(line: Uint8Array): boolean {
+  return line.length === 0 || (line.length === 1 && line[0] === SPACE)
+}
+
+/** The crc of an intact line, or undefined: the one test of whether bytes are what somebody wrote. */
+export function intactCrc(line: Uint8Array): string | undefined {
+  const split = line.length - SUFFIX_LENGTH
+  if (split < 1 || line[0] !== OPEN_BRACE) return undefined
+  const suffix = Buffer.from(line.buffer, line.byteOffset + split, SUFFIX_LENGTH)
+  if (suffix.compare(CRC_KEY_BYTES, 0, CRC_KEY.length, 0, CRC_KEY.length) !== 0) return undefined
+  if (suffix[SUFFIX_LENGTH - 2] !== 0x22 || suffix[SUFFIX_LENGTH - 1] !== 0x7d) return undefined
+  const written = suffix.toString('latin1', CRC_KEY.length, CRC_KEY.length + 8)
+  return hex(crc32(line.subarray(0, split))) === written ? written : undefined
+}
+
+/** How a line that is not intact looks. `torn`: a fragment that the next writer's lead-in ended. `zeros`: a page that never reached the disk. */
+export type DamageKind = 'torn' | 'zeros' | 'rotten'
+
+export type Decoded =
+  | { readonly kind: 'blank' }
+  | { readonly kind: 'damage'; readonly as: DamageKind }
+  | { readonly kind: 'record'; readonly record: JournalRecord; readonly crc: string }
+
+/** Decodes one line (without its newline). Throws UNSUPPORTED_VERSION for an intact line of a newer format. */
+export function decodeLine(line: Uint8Array): Decoded {
+  if (isBlank(line)) return { kind: 'blank' }
+  const crc = intactCrc(line)
+  if (crc === undefined) return { kind: 'damage', as: damageKind(line) }
+  const record = parseRecord(line)
+  return record === undefined ? { kind: 'damage', as: 'rotten' } : { kind: 'record', record, crc }
+}
+
+function damageKind(line: Uint8Array): DamageKind {
+  if (line.includes(0)) return 'zeros'
+  return line[line.length - 1] === SPACE ? 'torn' : 'rotten'
+}
+
+/** A line whose checksum fits was written by somebody; if it is still no record, it was not written by Holdfast. */
+function parseRecord(line: Uint8Array): JournalRecord | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8'))
+  } catch {
+    return undefined
+  }
+  const record = value as Partial<JournalRecord>
+  if (!Number.isSafeInteger(record.v) || (record.v as number) < 1) return undefined
+  if ((record.v as number) > FORMAT_VERSION) {
+    throw new HoldfastError(
+      'UNSUPPORTED_VERSION',
+      `This journal has records of format ${record.v}; this software reads up to ${FORMAT_VERSION}. Use a newer Holdfast.`,
+      {
+        details: { found: record.v, supported: FORMAT_VERSION },
+      },
+    )
+  }
+  if (typeof record.id !== 'string' || typeof record.type !== 'string' || typeof record.at !== 'string') return undefined
+  if (record.type === 'checkpoint' ? !Number.isSafeInteger(record.base) : !Number.isSafeInteger(record.pos)) return undefined
+  return record as JournalRecord
+}
+
+/** Splits bytes into whole lines; what stands behind the last newline is not there yet. */
+export function splitLines(bytes: Uint8Array, at: number): { lines: Line[]; next: number } {
+  const lines: Line[] = []
+  let begin = 0
+  for (;;) {
+    const newline = bytes.indexOf(NEWLINE, begin)
+    if (newline === -1) break
+    lines.push({ at: at + begin, bytes: bytes.subarray(begin, newline) })
+    begin = newline + 1
+  }
+  return { lines, next: at + begin }
+}
+
+/** A line as it stands in a journal: the position of its first byte, and its bytes without the newline. */
+export interface Line {
+  readonly at: number
+  readonly bytes: Uint8Array
+}
+
+/**
+ * `JSON.stringify` writes a lone surrogate as an escape and a pair as itself, so such an escape betrays text that is not
+ * well-formed. Many readers of JSON refuse it; it becomes U+FFFD on the way in.
+ */
+function wellFormed(json: string): string {
+  if (!/\\ud[89a-f]/i.test(json)) return json
+  return JSON.stringify(mapStrings(JSON.parse(json)))
+}
+
+function mapStrings(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(mapStrings)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), mapStrings(item)]))
+}

@@ -1,0 +1,36 @@
+/** Reading a journal from its beginning, or from one of its segments, without keeping it: for whoever needs the records themselves. */
+import type { Journal } from '../engine/port.ts'
+import { JournalFold, type Verdict } from '../record/fold.ts'
+import type { Line } from '../record/line.ts'
+
+export interface HistoryItem {
+  readonly verdict: Verdict
+  readonly line: Line
+  readonly segment: number
+}
+
+/** What stands in a journal, line by line, from segment `from` on and before `to`. Each line is durable before it is shown, unless `barrier` is false. */
+export async function* history(
+  journal: Journal,
+  { from = 0, to = Number.POSITIVE_INFINITY, barrier = true }: { from?: number; to?: number; barrier?: boolean } = {},
+): AsyncGenerator<HistoryItem> {
+  const segments = (await journal.segments()).filter((first) => first < to)
+  const begin = Math.max(
+    segments.findLastIndex((first) => first <= from),
+    0,
+  )
+  let fold: JournalFold | undefined
+  for (let i = begin; i < segments.length; i++) {
+    const segment = segments[i] as number
+    const successor = Math.min(segments[i + 1] ?? Number.POSITIVE_INFINITY, to)
+    if (fold === undefined) fold = new JournalFold(segment, successor)
+    else fold.enter(segment, successor)
+    for (let position = segment; ; ) {
+      const chunk = await journal.read(segment, position)
+      if (chunk === undefined || chunk.next === position) break
+      if (barrier) await journal.sync(segment)
+      for (const line of chunk.lines) yield { verdict: fold.judge(line), line, segment }
+      position = chunk.next
+    }
+  }
+}

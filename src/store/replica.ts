@@ -1,0 +1,339 @@
+/**
+ * One process's copy of one journal: it folds what it reads, and decides what it writes. It is a prefix of the journal and catches up
+ * by reading the bytes behind it, so it can be late but never wrong.
+ *
+ * All that waits is written together. A group is decided on everything in front of its place, stamped for that place, and appended
+ * there if the journal still ends there; if another process was first, it reads what came and decides again. Nothing is answered
+ * before it is durable: neither what was written, nor a refusal or a duplicate, which rest on what others wrote.
+ *
+ *   loaded ──seal met──▶ sealed ──roll──▶ loaded
+ *      └──a sync fails──▶ suspect ──load, seal with `from`, roll and carry──▶ loaded
+ *
+ * If the process dies: before `append`, nothing happened; after it, the records count and were not acknowledged; a caller that repeats
+ * them under the same ids or key is answered with the first outcome.
+ */
+import type { Clock } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
+import { type Counted, countedAt } from '../record/fold.ts'
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import { LIMITS, type Limits } from '../record/limits.ts'
+import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
+import type { SealReason } from '../record/record.ts'
+import type { Decision, Model, Operation } from './model.ts'
+import { Tail } from './tail.ts'
+
+export interface ReplicaOptions<S> {
+  readonly journal: Journal
+  readonly model: Model<S>
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
+}
+
+/** A caller that waits. `R` is whatever its operation answers. */
+interface Waiting<S> {
+  readonly operation: Operation<S, unknown>
+  readonly id: string
+  readonly at: string
+  body: Body | undefined
+  readonly known: Map<KeyHash, KeyEntry>
+  /** Up to which segment its keys were looked up. */
+  knownBefore: number
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What one waiting operation comes to, if the group stands. */
+interface Planned<S> {
+  readonly waiting: Waiting<S>
+  readonly settle: () => void
+  /** The end of its record; undefined if it writes none. */
+  readonly end: number | undefined
+}
+
+interface Plan<S> {
+  readonly group: Group
+  readonly planned: readonly Planned<S>[]
+  readonly counted: readonly Counted[]
+  readonly state: S
+  readonly urgent: boolean
+}
+
+export class Replica<S> {
+  readonly #options: ReplicaOptions<S>
+  readonly #limits: Limits
+  readonly #tail: Tail<S>
+  #queue: Waiting<S>[] = []
+  #draining: Promise<void> | undefined
+
+  constructor(options: ReplicaOptions<S>) {
+    this.#options = options
+    this.#limits = { ...LIMITS, ...options.limits }
+    this.#tail = new Tail(options.journal, options.model)
+  }
+
+  /** Carries out an operation. Resolves with its answer once everything that it rests on is durable. */
+  submit<R>(operation: Operation<S, R>): Promise<R> {
+    if (this.#queue.length >= this.#limits.queueLength) {
+      return Promise.reject(
+        new HoldfastError(
+          'RESOURCE_EXHAUSTED',
+          `${this.#queue.length} operations wait for this session already. Wait for some of them first.`,
+          {
+            details: { limit: this.#limits.queueLength },
+          },
+        ),
+      )
+    }
+    const { clock, ids } = this.#options
+    const now = clock.now()
+    return new Promise((resolve, reject) => {
+      this.#queue.push({
+        operation,
+        id: ids.next(now),
+        at: new Date(now).toISOString(),
+        body: undefined,
+        known: new Map(),
+        knownBefore: -1,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+      })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** The state of the journal as it is now. `barrier` is false where it could not be made durable first. */
+  read(): Promise<{ state: S; barrier: boolean }> {
+    return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
+  }
+
+  /** Waits until nothing is under way. */
+  async idle(): Promise<void> {
+    await this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    // What is submitted in the same turn of the event loop goes together.
+    await undefined
+    while (this.#queue.length > 0) {
+      const waiting = this.#queue
+      this.#queue = []
+      let rest: Waiting<S>[] = []
+      try {
+        rest = await this.#carryOut(waiting)
+      } catch (error) {
+        this.#tail.unload(error)
+        for (const { reject } of waiting) reject(error)
+        if (this.#tail.suspect) await this.#rescue()
+      }
+      this.#queue = [...rest, ...this.#queue]
+    }
+    this.#draining = undefined
+  }
+
+  /** Settles what it can in one group, and returns what has to go into a later one. */
+  async #carryOut(waiting: Waiting<S>[]): Promise<Waiting<S>[]> {
+    const tail = this.#tail
+    const writes = waiting.some(({ operation }) => operation.readOnly !== true)
+    for (let races = 0; ; races++) {
+      if (races > this.#limits.races) {
+        throw new HoldfastError('UNAVAILABLE', `Other writers were first ${races} times. Nothing was written; try again.`, {
+          details: { races },
+        })
+      }
+      if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
+      await tail.load()
+      if (writes || tail.suspect) await this.#makeWritable()
+      await this.#lookUp(waiting)
+      const opens = waiting.find(({ operation }) => operation.opens !== undefined && !tail.isOpenedFor(operation.opens))?.operation.opens
+      if (opens !== undefined) {
+        await this.#seal(opens)
+        continue
+      }
+      const plan = this.#plan(waiting)
+      if (plan.counted.length === 0) {
+        if (await tail.pull()) continue
+        await tail.makeDurable()
+        for (const { settle } of plan.planned) settle()
+        return waiting.slice(plan.planned.length)
+      }
+      const { bytes } = plan.group
+      const appended = await this.#options.journal.append(tail.segment, tail.end, bytes, {
+        hurry: races >= this.#limits.racesBeforeHurry,
+        urgent: plan.urgent,
+      })
+      if (appended.moved) {
+        // Nothing new here although the journal moved: it goes on in a later segment, and this one was purged.
+        if (!(await tail.pull())) tail.unload()
+        continue
+      }
+      try {
+        if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
+        await tail.accept(plan.group, plan.counted, plan.state)
+        for (const { settle } of plan.planned) settle()
+        return waiting.slice(plan.planned.length)
+      } catch (error) {
+        throw withOutcomeUnknown(error)
+      }
+    }
+  }
+
+  /** Part of a group stands. Settles what comes before the first record that does not; that one is refused, or tried again. */
+  async #settleSome(waiting: Waiting<S>[], plan: Plan<S>, placed: number, refusal: HoldfastError | undefined): Promise<Waiting<S>[]> {
+    await this.#tail.pull()
+    await this.#tail.makeDurable()
+    const stands = plan.planned.findIndex(({ end }) => end !== undefined && end > plan.group.at + placed)
+    // Only the seal behind the last operation is missing.
+    const settled = stands === -1 ? plan.planned.length : stands
+    for (const { settle } of plan.planned.slice(0, settled)) settle()
+    const left = waiting.slice(settled)
+    if (refusal === undefined) return left
+    // A full disk is told to everybody who wanted to write; who only reads is decided again.
+    const refused = left.filter(({ body }) => body !== undefined)
+    for (const { reject } of refused) reject(refusal)
+    return left.filter((item) => !refused.includes(item))
+  }
+
+  /** Decides each operation on the state plus those before it, and builds the bytes. Nothing in here waits. */
+  #plan(waiting: readonly Waiting<S>[]): Plan<S> {
+    const { model } = this.#options
+    const tail = this.#tail
+    const group = new Group(tail.end, tail.prev)
+    const planned: Planned<S>[] = []
+    const counted: Counted[] = []
+    const fresh = new Map<KeyHash, KeyEntry>()
+    let state = tail.state
+    let urgent = false
+    for (const item of waiting) {
+      const known = (key: KeyHash): KeyEntry | undefined => fresh.get(key) ?? tail.keys.get(key) ?? item.known.get(key)
+      const decision = decide(item, state, known)
+      if (decision.write === undefined) {
+        planned.push({ waiting: item, settle: settleWith(item, decision), end: undefined })
+        continue
+      }
+      const body = this.#encode(item, decision.write)
+      if (body instanceof HoldfastError) {
+        planned.push({ waiting: item, settle: () => item.reject(body), end: undefined })
+        continue
+      }
+      if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
+      const { prev } = group
+      const place = group.add(body)
+      const record = countedAt(body.draft, place, prev)
+      counted.push(record)
+      state = model.apply(state, record)
+      for (const entry of model.keysOf(record)) fresh.set(entry.key, entry)
+      urgent ||= item.operation.urgent === true
+      planned.push({ waiting: item, settle: settleWith(item, decision, place), end: place.end })
+    }
+    const size = group.at + group.length - tail.segment
+    if (counted.length > 0 && size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)) {
+      const { prev } = group
+      const body = this.#sealBody('size')
+      const record = countedAt(body.draft, group.add(body), prev)
+      counted.push(record)
+      state = model.apply(state, record)
+    }
+    return { group, planned, counted, state, urgent }
+  }
+
+  #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | HoldfastError {
+    const { type, payload, parent } = write
+    const draft = { id: item.id, at: item.at, type, payload, ...(parent === undefined ? {} : { parent }) }
+    try {
+      // A lost race changes what stands at the end of a line, and seldom its payload.
+      const same = item.body !== undefined && item.body.draft.payload === payload && item.body.draft.type === type
+      item.body = same && item.body !== undefined ? { ...item.body, draft } : encodeBody(draft)
+      return item.body
+    } catch (error) {
+      if (error instanceof HoldfastError) return error
+      throw error
+    }
+  }
+
+  async #lookUp(waiting: readonly Waiting<S>[]): Promise<void> {
+    const { journal, model } = this.#options
+    const { segment, state } = this.#tail
+    const from = model.keysFrom(state)
+    const asking = waiting.filter(
+      ({ operation, knownBefore }) => operation.keys !== undefined && operation.keys.length > 0 && knownBefore !== segment,
+    )
+    if (asking.length === 0) return
+    const keys = asking.flatMap(({ operation }) => operation.keys ?? [])
+    const found = from < segment ? await journal.lookup(keys, from, segment) : []
+    let i = 0
+    for (const item of asking) {
+      item.known.clear()
+      for (const key of item.operation.keys ?? []) {
+        const entry = found[i++]
+        if (entry !== undefined) item.known.set(key, entry)
+      }
+      item.knownBefore = segment
+    }
+  }
+
+  /**
+   * After a failed sync, carries what can still be read into a new segment at once: other processes may take it for durable. If that
+   * fails too, the next operation tries again.
+   */
+  async #rescue(): Promise<void> {
+    try {
+      await this.#tail.load()
+      await this.#makeWritable()
+    } catch (error) {
+      this.#tail.unload(error)
+    }
+  }
+
+  /** Leaves a segment in which records may be placed: seals one that can no longer be synced, and makes the next where one is sealed. */
+  async #makeWritable(): Promise<void> {
+    const tail = this.#tail
+    for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
+      if (tail.suspect && !tail.sealed && tail.ready) await this.#seal('sync failed')
+      else if (tail.sealed || !tail.ready) await tail.roll()
+      else return
+    }
+    throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')
+  }
+
+  /** Places a seal, or meets one that another process placed first. */
+  async #seal(why: SealReason): Promise<void> {
+    const { journal } = this.#options
+    const tail = this.#tail
+    const sync = why !== 'sync failed'
+    const body = this.#sealBody(why, sync ? undefined : tail.suspectFrom)
+    for (let races = 0; races <= this.#limits.races && !tail.sealed; races++) {
+      const group = new Group(tail.end, tail.prev)
+      group.add(body)
+      const appended = await journal.append(tail.segment, tail.end, group.bytes, { hurry: true, urgent: true, sync })
+      if (appended.refusal !== undefined) throw appended.refusal
+      if (await tail.pull()) continue
+      tail.unload()
+      await tail.load()
+    }
+  }
+
+  #sealBody(why: SealReason, from?: number): Body {
+    const { clock, ids } = this.#options
+    const now = clock.now()
+    const payload = from === undefined ? { why } : { why, from }
+    return encodeBody({ id: ids.next(now), at: new Date(now).toISOString(), type: 'segment.sealed', payload })
+  }
+}
+
+/** A mistake inside one operation is told to its caller and stops no other. */
+function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry | undefined): Decision<unknown> {
+  try {
+    return item.operation.decide(state, known)
+  } catch (error) {
+    return { refuse: error as HoldfastError }
+  }
+}
+
+function settleWith<S>(item: Waiting<S>, decision: Decision<unknown>, place?: Place): () => void {
+  if ('refuse' in decision) return () => item.reject(decision.refuse)
+  if (decision.write === undefined) return () => item.resolve(decision.answer)
+  return () => item.resolve(decision.answer(place as Place))
+}

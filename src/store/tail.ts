@@ -1,0 +1,306 @@
+/**
+ * The end of one journal as this process knows it: the segment that is written to, the state up to its end, and the keys in it. It
+ * loads from the last segment that has an intact checkpoint, pulls what others wrote, and makes the next segment when one is sealed.
+ */
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { type Counted, JournalFold, type Seal } from '../record/fold.ts'
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
+import type { JsonObject, SealReason } from '../record/record.ts'
+import { history } from './history.ts'
+import type { Model } from './model.ts'
+
+/** A stretch of a journal that could not be read as what somebody wrote. */
+export interface Damage {
+  readonly segment: number
+  readonly at: number
+  readonly length: number
+  readonly as: 'torn' | 'zeros' | 'rotten'
+}
+
+const NEWLINE = Buffer.from('\n')
+
+export class Tail<S> {
+  readonly #journal: Journal
+  readonly #model: Model<S>
+
+  state: S
+  keys = new Map<KeyHash, KeyEntry>()
+  damage: Damage[] = []
+  /** False if what was read last could not be made durable. */
+  barrier = true
+  /** The append point. */
+  end = 0
+
+  #fold = new JournalFold(0)
+  #loaded = false
+  /** The journal was there once. */
+  #known = false
+  /** The opening of the segment that was found to be the last one. */
+  #confirmed: number | undefined
+  /** Up to here, lines were judged. */
+  #next = 0
+  /** The seal of the segment before. */
+  #lastSeal: Seal | undefined
+  /** Segments with lines that were read and not synced. */
+  readonly #unsynced = new Set<number>()
+  /** A sync failed: lines from here on may not be on the disk, though they can be read. */
+  #suspectFrom: number | undefined
+
+  constructor(journal: Journal, model: Model<S>) {
+    this.#journal = journal
+    this.#model = model
+    this.state = model.initial
+  }
+
+  get segment(): number {
+    return this.#fold.segment
+  }
+
+  get prev(): string {
+    return this.#fold.prev
+  }
+
+  get checkpointBytes(): number {
+    return this.#fold.checkpointBytes
+  }
+
+  get sealed(): boolean {
+    return this.#fold.seal !== undefined
+  }
+
+  get ready(): boolean {
+    return this.#fold.ready
+  }
+
+  get suspect(): boolean {
+    return this.#suspectFrom !== undefined
+  }
+
+  /** From where on the next segment must carry: also what this segment carries itself, if it was never synced. */
+  get suspectFrom(): number | undefined {
+    if (this.#suspectFrom === undefined) return undefined
+    return this.#suspectFrom <= this.segment ? Math.min(this.#suspectFrom, this.#fold.carriedFrom) : this.#suspectFrom
+  }
+
+  /** Whether a record placed now would stand first in a segment that was begun for this reason. */
+  isOpenedFor(why: SealReason): boolean {
+    if (this.sealed || !this.#fold.fresh) return false
+    return this.segment === 0 || why !== 'purge' || this.#lastSeal?.why === 'purge'
+  }
+
+  async load(): Promise<void> {
+    if (this.#loaded) return
+    const segments = await this.#journal.segments()
+    for (let i = segments.length - 1; i >= 0; i--) {
+      if (await this.#loadFrom(segments, i)) {
+        this.#loaded = true
+        this.#known = true
+        return
+      }
+    }
+    if (segments.length === 0 && this.#known) {
+      throw new HoldfastError(
+        'UNREADABLE',
+        'The files of this journal have vanished while it was in use. Restore them from a backup, or open the store again.',
+      )
+    }
+    if (segments.length > 0) {
+      throw new HoldfastError(
+        'DAMAGED',
+        'The beginning of this journal is gone and so is every checkpoint. Run `holdfast doctor`; restore the session from a backup.',
+      )
+    }
+    this.#begin(0, Number.POSITIVE_INFINITY)
+    this.#loaded = true
+  }
+
+  /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
+  unload(error?: unknown): void {
+    this.#loaded = false
+    this.#unsynced.clear()
+    if (error instanceof HoldfastError && error.details.reason === 'sync failed') this.#suspectAt(error)
+  }
+
+  /** Reads what others wrote. True if there was something. Not durable yet. */
+  async pull(): Promise<boolean> {
+    let news = false
+    for (;;) {
+      const chunk = await this.#journal.read(this.segment, this.#next)
+      if (chunk === undefined) return this.#known || !(await this.#isLast()) ? this.#loadAnew() : news
+      for (const line of chunk.lines) this.#take(line)
+      if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
+      news ||= chunk.lines.length > 0 || this.end !== chunk.end
+      const stuck = chunk.next === this.#next
+      this.#next = chunk.next
+      this.end = chunk.end
+      const { seal } = this.#fold
+      if (seal !== undefined && (await this.#journal.read(seal.end, seal.end, 1)) !== undefined) this.#enter(seal.end)
+      else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
+      else if (stuck || chunk.next >= chunk.end) return (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
+    }
+  }
+
+  /**
+   * A segment that was just entered must be the last one. Otherwise it had been purged, and a writer that is late has made it again: it
+   * holds nothing, and the journal goes on elsewhere. Once for each opening is enough: such a segment has later ones from the moment it
+   * is made.
+   */
+  async #confirm(opened: number): Promise<boolean> {
+    if (this.#confirmed === opened) return true
+    if (!(await this.#isLast())) return false
+    this.#confirmed = opened
+    return true
+  }
+
+  async #isLast(): Promise<boolean> {
+    return !(await this.#journal.segments()).some((first) => first > this.segment)
+  }
+
+  async #loadAnew(): Promise<true> {
+    this.unload()
+    await this.load()
+    return true
+  }
+
+  /** Takes in a group that this process has placed and synced. */
+  async accept(group: Group, counted: readonly Counted[], state: S): Promise<void> {
+    if (this.#next < group.at) this.#reportDamage({ segment: this.segment, at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
+    for (const record of counted) {
+      this.#fold.accept(record)
+      for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
+    }
+    this.state = state
+    this.end = group.at + group.length
+    this.#next = this.end
+    this.#unsynced.delete(this.segment)
+    await this.makeDurable()
+  }
+
+  async makeDurable(): Promise<void> {
+    for (const segment of [...this.#unsynced].sort((a, b) => a - b)) {
+      this.barrier = await this.#journal.sync(segment)
+      this.#unsynced.delete(segment)
+    }
+  }
+
+  /**
+   * Makes the segment after a sealed one, or finishes it. Its checkpoint is the state up to the seal and nothing behind it; if the
+   * sealed segment cannot be synced, its lines are carried along.
+   */
+  async roll(): Promise<void> {
+    const seal = this.#fold.seal ?? this.#lastSeal
+    const first = this.#fold.seal?.end ?? this.segment
+    let from = least(seal?.from, this.suspectFrom)
+    if (from === undefined && this.#fold.seal !== undefined) {
+      try {
+        await this.#journal.sync(this.segment)
+        this.#unsynced.delete(this.segment)
+      } catch (error) {
+        if (!(error instanceof HoldfastError) || error.details.reason !== 'sync failed') throw error
+        this.#suspectAt(error)
+        from = this.suspectFrom
+      }
+    }
+    const carried = from === undefined ? [] : await this.#countedLines(from, first)
+    const checkpoint = encodeCheckpoint({
+      base: first,
+      id: this.#fold.lastId,
+      at: this.#fold.lastAt,
+      prev: this.#fold.prev,
+      deleted: this.#fold.deleted,
+      carries: carried.length,
+      state: this.#model.checkpoint(this.state),
+    })
+    // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
+    const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
+    await this.#journal.roll(first, Buffer.concat([LEAD_IN, ...checkpoints, ...carried]))
+    this.#suspectFrom = undefined
+    this.#unsynced.clear()
+    await this.pull()
+  }
+
+  async #loadFrom(segments: readonly number[], index: number): Promise<boolean> {
+    this.#begin(segments[index] as number, segments[index + 1] ?? Number.POSITIVE_INFINITY)
+    for (let i = index; ; i++) {
+      const rooted = await this.#readSegment()
+      if (!rooted) return false
+      const next = segments[i + 1]
+      if (next === undefined) return true
+      this.#enter(next, segments[i + 2])
+    }
+  }
+
+  /** Judges all lines of the current segment. False if they stand on a state that is not known. */
+  async #readSegment(): Promise<boolean> {
+    for (;;) {
+      const chunk = await this.#journal.read(this.segment, this.#next)
+      if (chunk === undefined) return false
+      for (const line of chunk.lines) {
+        this.#take(line)
+        if (!this.#fold.rooted && !this.#fold.fresh) return false
+      }
+      if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
+      const done = chunk.next === this.#next || chunk.next >= chunk.end
+      this.#next = chunk.next
+      this.end = chunk.end
+      if (done) return this.#fold.rooted
+    }
+  }
+
+  #begin(segment: number, successor: number): void {
+    this.#fold = new JournalFold(segment, successor)
+    this.state = this.#model.initial
+    this.keys = new Map()
+    this.damage = []
+    this.#lastSeal = undefined
+    this.#next = segment
+    this.end = segment
+  }
+
+  #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
+    this.#lastSeal = this.#fold.seal
+    this.#fold.enter(segment, successor)
+    this.keys = new Map()
+    this.#next = segment
+    this.end = segment
+  }
+
+  #take(line: Line): void {
+    const { root } = this.#fold
+    const verdict = this.#fold.judge(line)
+    if (this.#fold.root !== undefined && this.#fold.root !== root) this.state = this.#model.restore(this.#fold.root.state as JsonObject)
+    if (verdict.kind === 'damage') this.#reportDamage({ segment: this.segment, at: verdict.at, length: verdict.length, as: verdict.as })
+    else if (verdict.kind === 'counted') {
+      // The checkpoint in front of a carried line covers it already.
+      if (!verdict.carried) this.state = this.#model.apply(this.state, verdict)
+      for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
+    }
+  }
+
+  #reportDamage(damage: Damage): void {
+    if (this.damage.length < 1000) this.damage.push(damage)
+  }
+
+  #suspectAt(error: HoldfastError): void {
+    const from = typeof error.details.from === 'number' ? error.details.from : (error.details.segment as number)
+    this.#suspectFrom = least(this.#suspectFrom, from)
+  }
+
+  /** The counted lines from a position on, verbatim, in order of their positions. */
+  async #countedLines(from: number, before: number): Promise<Buffer[]> {
+    const lines = new Map<number, Buffer>()
+    const start = (await this.#journal.segments()).findLast((first) => first <= from) ?? 0
+    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false })) {
+      if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
+      lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
+    }
+    return [...lines].sort(([a], [b]) => a - b).map(([, bytes]) => bytes)
+  }
+}
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return Math.min(a, b)
+}

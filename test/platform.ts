@@ -1,0 +1,52 @@
+/**
+ * What some tests need of the machine beyond Node. A test that cannot run says so and is skipped, except where HOLDFAST_REQUIRE_ALL=1
+ * (continuous integration): there it fails, so that no check can vanish unnoticed.
+ *
+ *   const strace = requirePlatform('strace')
+ *   test.skipIf(!strace.available)('an append survives a failing fdatasync', …)
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type PlatformNeed = keyof typeof PROBES
+
+export interface Platform {
+  readonly available: boolean
+  /** Why it is not available; empty if it is. */
+  readonly reason: string
+}
+
+/** Each probe tries the thing itself and returns what went wrong: a program may be installed and yet be forbidden to work. */
+const PROBES = {
+  linux: () => (process.platform === 'linux' ? '' : `this is ${process.platform}`),
+  /** `strace` that may trace and inject. */
+  strace: () => failureOf('strace', ['-f', '-o', '/dev/null', '-e', 'inject=fdatasync:error=EIO:when=1', process.execPath, '--version']),
+  /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
+  tmpfs: probeTmpfs,
+} as const
+
+export function requirePlatform(need: PlatformNeed): Platform {
+  const reason = PROBES[need]()
+  if (reason === '') return { available: true, reason }
+  const message = `${need} is not available: ${reason}`
+  if (process.env.HOLDFAST_REQUIRE_ALL === '1') throw new Error(`${message} (HOLDFAST_REQUIRE_ALL=1 forbids to skip)`)
+  process.stderr.write(`skipping: ${message}\n`)
+  return { available: false, reason }
+}
+
+function failureOf(program: string, words: readonly string[]): string {
+  const { error, status, stderr } = spawnSync(program, words, { encoding: 'utf8', timeout: 10_000 })
+  if (error !== undefined) return error.message
+  return status === 0 ? '' : `${program} ended with ${status}: ${stderr.trim()}`
+}
+
+function probeTmpfs(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-tmpfs-'))
+  try {
+    return failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]) || failureOf('umount', [directory])
+  } finally {
+    rmdirSync(directory)
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * npm run simulate -- --seeds N --from S: runs N seeds and prints what broke. With --trace FILE, writes every event of the last seed that
+ * did to a file. Ends with 1 if anything broke.
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { simulate } from './run.ts'
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '2000' },
+    from: { type: 'string', default: '1' },
+    trace: { type: 'string' },
+    'until-broken': { type: 'boolean', default: false },
+    quiet: { type: 'boolean', default: false },
+  },
+})
+
+const from = Number(values.from)
+const seeds = Number(values.seeds)
+if (!Number.isSafeInteger(from) || !Number.isSafeInteger(seeds) || seeds < 1) {
+  console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--until-broken] [--trace FILE]')
+  process.exit(2)
+}
+
+const started = performance.now()
+const sum = { steps: 0, attempts: 0, acknowledged: 0, kills: 0, powerLosses: 0, faults: 0, limits: 0 }
+let broken = 0
+let done = 0
+for (let seed = from; seed < from + seeds; seed++) {
+  const report = await simulate(seed, values.trace !== undefined)
+  done++
+  for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += report[key]
+  if (report.findings.length > 0) {
+    broken++
+    if (values.trace !== undefined) writeFileSync(values.trace, report.trace.join('\n'))
+    for (const { what, detail } of report.findings.slice(0, 5)) console.log(`seed ${seed}: ${what}: ${detail}`)
+    if (values['until-broken']) break
+  }
+  if (!values.quiet && process.stderr.isTTY && done % 20 === 0) process.stderr.write(`\r${done} of ${seeds} seeds, ${broken} broken`)
+}
+if (!values.quiet && process.stderr.isTTY) process.stderr.write('\r')
+const seconds = (performance.now() - started) / 1000
+console.log(
+  `${done} seeds from ${from} in ${seconds.toFixed(1)} s: ${broken} broken; ${sum.attempts} attempts, ${sum.acknowledged} acknowledged, ` +
+    `${sum.kills} kills, ${sum.powerLosses} power losses, ${sum.faults} faults, ${sum.steps} steps; stated limit met ${sum.limits} times`,
+)
+process.exit(broken > 0 ? 1 : 0)

@@ -1,0 +1,59 @@
+/** What a seed makes of a run: how many take part, and what goes wrong. Most runs have one kind of trouble, so that it is met often. */
+import { everyCallFails, type FaultPlan } from './faults.ts'
+import type { Random } from './random.ts'
+
+export interface Plan {
+  readonly journals: number
+  readonly processes: number
+  readonly clients: number
+  readonly wishes: number
+  readonly textBytes: number
+  readonly segmentBytes: number
+  readonly syncWriteBytes: number
+  readonly readBytes: number
+  readonly pageBytes: number
+  readonly capacity: number
+  readonly refillChance: number
+  readonly killChance: number
+  readonly powerLosses: number
+  readonly powerLossChance: number
+  readonly powerLossAtEnd: boolean
+  readonly faults: FaultPlan
+  /** Creating, deleting and purging are among the wishes. */
+  readonly rare: boolean
+  readonly steps: number
+}
+
+export function makePlan(random: Random): Plan {
+  const trouble = random.pick(['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'all'] as const)
+  const all = trouble === 'all'
+  const full = trouble === 'full' || all
+  const faults: FaultPlan = {
+    ...(trouble === 'calls' || all ? everyCallFails(random.pick([0.001, 0.01])) : {}),
+    ...(trouble === 'sync' || all
+      ? { sync: random.pick([0.01, 0.1]), writeBack: random.pick([0, 0.2]), syncDirectory: random.pick([0, 0.02]) }
+      : {}),
+    ...(trouble === 'kills' || all ? { death: random.pick([0, 0.01, 0.05]) } : {}),
+    ...(full ? { shortWrite: random.pick([0, 0.02]) } : {}),
+  }
+  return {
+    journals: random.pick([1, 1, 1, 2]),
+    processes: 1 + random.int(4),
+    clients: 1 + random.int(5),
+    wishes: 3 + random.int(12),
+    textBytes: random.pick([20, 200, 600]),
+    segmentBytes: random.pick([300, 1000, 4000]),
+    syncWriteBytes: random.pick([0, 0, 300, 65_536]),
+    readBytes: random.pick([100, 1000, 65_536]),
+    pageBytes: random.pick([32, 64, 256]),
+    capacity: full ? 6000 + random.int(10_000) : Number.POSITIVE_INFINITY,
+    refillChance: full ? 0.002 : 0,
+    killChance: trouble === 'kills' || all ? random.pick([0.002, 0.01]) : 0,
+    powerLosses: trouble === 'power' || trouble === 'sync' || all ? random.int(3) : 0,
+    powerLossChance: 0.003,
+    powerLossAtEnd: trouble !== 'none' && random.chance(0.6),
+    faults,
+    rare: random.chance(0.4),
+    steps: 30_000,
+  }
+}

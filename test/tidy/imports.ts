@@ -1,0 +1,150 @@
+/**
+ * Who may import whom. The rooms of src/ form layers, and a lower one never imports a higher one:
+ *
+ *   errors, record -> session, engine -> window, dialect, transfer, engines -> catalog, store, doctor -> commit
+ *     -> server, client, adapters -> cli -> index
+ *
+ * Further: an engine never imports another one; only the cli, src/index.ts and src/store/open-store.ts pick an engine; web/ sees the
+ * client only; the pure rooms reach no disk, network, process, clock or chance; node:fs has one door, src/engines/files/node-disk.ts,
+ * and the cli. Tests that lie beside the code obey the layers but may pick an engine and touch the disk.
+ */
+import { dirname, join } from 'node:path/posix'
+import ts from 'typescript'
+import { lineOf, parse, type SourceFile, walkTree } from './sources.ts'
+
+const LAYERS = [
+  ['errors', 'record'],
+  ['session', 'engine'],
+  ['window', 'dialect', 'transfer', 'engines'],
+  ['catalog', 'store', 'doctor'],
+  ['commit'],
+  ['server', 'client', 'adapters'],
+  ['cli'],
+  ['index'],
+]
+const RANK = new Map(LAYERS.flatMap((rooms, rank) => rooms.map((room) => [room, rank] as const)))
+
+const PURE = new Set(['record', 'session', 'window', 'dialect', 'transfer'])
+const IMPURE_MODULES = new Set('child_process cluster dgram dns fs http http2 https net os process timers tls worker_threads'.split(' '))
+/** Clock and chance, as they are written. `new Date()` and `process` are looked for separately. */
+const IMPURE_CALLS =
+  /^(?:globalThis\.)?(?:Date\.now|Math\.random|performance\.now|Date|(?:crypto\.)?(?:random\w+|getRandomValues)|set(?:Timeout|Interval|Immediate))$/
+
+const MAY_USE_FS = ['src/engines/files/node-disk.ts', 'src/cli/']
+const MAY_PICK_ENGINE = ['src/cli/', 'src/index.ts', 'src/store/open-store.ts']
+
+interface Import {
+  readonly line: number
+  /** Undefined if it is computed. */
+  readonly specifier: string | undefined
+}
+
+/** What is wrong, one sentence for each violation. Takes files of src/ and web/. */
+export function checkImports(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) => {
+    const source = parse(file)
+    const wrong = file.path.startsWith('src/') ? wrongInSrc : wrongInWeb
+    const ofImports = findImports(source).flatMap((one) => wrong(file.path, one).map((what) => `${file.path}:${one.line} ${what}`))
+    return [...ofImports, ...findImpurities(file.path, source)]
+  })
+}
+
+function wrongInSrc(path: string, { specifier }: Import): string[] {
+  if (specifier === undefined) return ['imports a computed path, which no check can follow']
+  if (/^holdfast(?:\/|$)/.test(specifier)) return [`imports ${specifier}: inside the package, paths are relative`]
+  return specifier.startsWith('.') ? wrongInside(path, join(dirname(path), specifier)) : wrongOutside(path, specifier)
+}
+
+function wrongInside(path: string, target: string): string[] {
+  if (!target.startsWith('src/')) return [`imports ${target}, which is not part of the package`]
+  const [from, to] = [roomOf(path), roomOf(target)]
+  const [fromRank, toRank] = [RANK.get(from), RANK.get(to)]
+  if (fromRank === undefined) return [`lies in the room "${from}", which no layer names`]
+  if (toRank === undefined) return [`imports ${target}: no layer names the room "${to}"`]
+
+  const wrong: string[] = []
+  if (fromRank < toRank) wrong.push(`imports ${target}: ${from} is below ${to}`)
+  const [own, other] = [engineOf(path), engineOf(target)]
+  if (other === undefined || own === other) return wrong
+  if (own !== undefined) wrong.push(`imports ${target}: the engine ${own} must not know the engine ${other}`)
+  else if (!isTest(path) && !isAmong(path, MAY_PICK_ENGINE))
+    wrong.push(`imports ${target}: only ${MAY_PICK_ENGINE.join(', ')} pick an engine`)
+  return wrong
+}
+
+function wrongOutside(path: string, specifier: string): string[] {
+  if (isTest(path)) return []
+  const module = nodeModuleOf(specifier)
+  const wrong: string[] = []
+  if (PURE.has(roomOf(path)) && IMPURE_MODULES.has(module)) wrong.push(`imports ${specifier}: ${roomOf(path)} is pure`)
+  if (module === 'fs' && !isAmong(path, MAY_USE_FS)) wrong.push(`imports ${specifier}: only ${MAY_USE_FS.join(', ')} touch the disk`)
+  return wrong
+}
+
+function wrongInWeb(path: string, { specifier }: Import): string[] {
+  if (specifier === undefined) return ['imports a computed path, which no check can follow']
+  const target = specifier.startsWith('.') ? join(dirname(path), specifier) : specifier
+  const allowed = !/^(?:src|holdfast)(?:\/|$)/.test(target) || /^(?:src|holdfast)\/client(?:[/.]|$)/.test(target)
+  return allowed ? [] : [`imports ${target}: web sees the client only`]
+}
+
+function findImports(source: ts.SourceFile): Import[] {
+  const found: Import[] = []
+  walkTree(source, (node) => {
+    const specifier = specifierOf(node)
+    if (specifier === undefined) return
+    found.push({ line: lineOf(source, node), specifier: ts.isStringLiteralLike(specifier) ? specifier.text : undefined })
+  })
+  return found
+}
+
+/** The node that names the module, if this one imports: import, export from, import(), require(), import type, import =. */
+function specifierOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
+  if (ts.isImportTypeNode(node)) return ts.isLiteralTypeNode(node.argument) ? node.argument.literal : node.argument
+  if (ts.isExternalModuleReference(node)) return node.expression
+  if (!ts.isCallExpression(node)) return undefined
+  const imports = node.expression.kind === ts.SyntaxKind.ImportKeyword || node.expression.getText() === 'require'
+  return imports ? node.arguments[0] : undefined
+}
+
+function findImpurities(path: string, source: ts.SourceFile): string[] {
+  const room = roomOf(path)
+  if (!path.startsWith('src/') || !PURE.has(room) || isTest(path)) return []
+  const found: string[] = []
+  walkTree(source, (node) => {
+    const use = impureUse(node)
+    if (use !== undefined) found.push(`${path}:${lineOf(source, node)} uses ${use}: ${room} is pure`)
+  })
+  return found
+}
+
+function impureUse(node: ts.Node): string | undefined {
+  if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && !node.arguments?.length) return 'new Date()'
+  if (ts.isPropertyAccessExpression(node) && /^(?:globalThis\.)?process$/.test(node.expression.getText())) return node.getText()
+  if (!ts.isCallExpression(node)) return undefined
+  const callee = node.expression.getText()
+  return IMPURE_CALLS.test(callee) ? `${callee}()` : undefined
+}
+
+/** The folder of src/ that a path lies in, or its name if it lies in src/ itself. */
+function roomOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/(?:\.test)?\.ts$/, '')
+}
+
+function engineOf(path: string): string | undefined {
+  return /^src\/engines\/([^/]+)\//.exec(path)?.[1]
+}
+
+function nodeModuleOf(specifier: string): string {
+  return specifier.replace(/^node:/, '').split('/')[0] ?? ''
+}
+
+function isTest(path: string): boolean {
+  return path.endsWith('.test.ts')
+}
+
+/** Whether the path is one of the files, or lies in one of the folders, which end with a slash. */
+function isAmong(path: string, places: readonly string[]): boolean {
+  return places.some((place) => (place.endsWith('/') ? path.startsWith(place) : path === place))
+}
