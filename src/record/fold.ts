@@ -47,7 +47,7 @@ export interface Seal {
  * Lines are carried from the segment before, hardly ever from further back. A carried line that is no longer remembered counts again,
  * at the same position and with the same meaning.
  */
-const REMEMBERED_SETS = 8
+const REMEMBERED_SETS = 4
 
 /** What a record that stands at a place will be read as. */
 export function countedAt(draft: Draft, place: Place, prev: string): Counted {
@@ -85,8 +85,8 @@ export class JournalFold {
   #carried = new Set<number>()
   #ids = new Set<string>()
   #placed = new Set<number>()
-  /** Positions counted in the segments before, so that a carried line counts once. */
-  #before: ReadonlySet<number>[] = []
+  /** Ids counted in the segments before, so that a carried record counts once, whichever of its copies is left. */
+  #before: ReadonlySet<string>[] = []
 
   constructor(segment: number, successor = Number.POSITIVE_INFINITY) {
     this.segment = segment
@@ -104,8 +104,8 @@ export class JournalFold {
     this.end = segment
     this.root = undefined
     this.#candidate = undefined
+    this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
     this.#ids = new Set()
-    this.#before = [...this.#before, this.#placed, this.#carried].slice(-REMEMBERED_SETS)
     this.#placed = new Set()
     this.#carried = new Set()
   }
@@ -163,7 +163,8 @@ export class JournalFold {
     if (this.#candidate === undefined || this.#carried.has(pos)) return { kind: 'nothing', why: 'repeated' }
     this.#carried.add(pos)
     this.#takeRoot()
-    if (this.#before.some((positions) => positions.has(pos))) return { kind: 'nothing', why: 'repeated' }
+    if (this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))) return { kind: 'nothing', why: 'repeated' }
+    this.#ids.add(record.id)
     return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
   }
 

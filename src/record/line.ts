@@ -9,8 +9,9 @@ import { LIMITS } from './limits.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, WRITTEN_TWICE } from './record.ts'
 
 /**
- * Every group begins with it. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or
- * refused line can never become a valid one because a later writer supplied its newline.
+ * Every line begins behind one. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or refused
+ * line can never become a valid one because a later writer supplied its newline. Inside a group it keeps a rotten newline from
+ * gluing two lines together, so that one bit costs one line.
  */
 export const LEAD_IN = Buffer.from(' \n')
 
@@ -67,19 +68,19 @@ export function encodeBody(draft: Draft): Body {
 }
 
 /**
- * The bytes to append at one place of a journal: lead-in and lines, each line stamped with its own position and chained to the one
+ * The bytes to append at one place of a journal: lines, each behind a lead-in, stamped with its own position and chained to the one
  * before. If the group turns out to belong elsewhere, a new one is built from the same bodies.
  */
 export class Group {
   readonly at: number
   #end: number
   #prev: string
-  readonly #parts: Uint8Array[] = [LEAD_IN]
+  readonly #parts: Uint8Array[] = []
 
   /** `prev` is the crc of the last record that counted before this place. */
   constructor(at: number, prev: string) {
     this.at = at
-    this.#end = at + LEAD_IN.length
+    this.#end = at
     this.#prev = prev
   }
 
@@ -108,13 +109,13 @@ export class Group {
   }
 
   #line(body: Body, prev: string): Place {
-    const at = this.#end
+    const at = this.#end + LEAD_IN.length
     const parent = body.draft.parent === undefined ? '' : `,"parent":[${body.draft.parent[0]},${body.draft.parent[1]}]`
     const stamp = `${parent},"prev":"${prev}","pos":${at}`
     const crc = hex(crc32(stamp, body.crc))
     const rest = Buffer.from(`${stamp}${CRC_KEY}${crc}"}\n`, 'latin1')
-    this.#parts.push(body.bytes, rest)
-    this.#end += body.bytes.length + rest.length
+    this.#parts.push(LEAD_IN, body.bytes, rest)
+    this.#end = at + body.bytes.length + rest.length
     return { at, end: this.#end, crc }
   }
 }

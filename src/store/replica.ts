@@ -109,6 +109,11 @@ export class Replica<S> {
     return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
   }
 
+  /** Begins a segment that needs nothing in front of it, and tells its first position: what stands before it may be purged. */
+  beginAnew(): Promise<number> {
+    return this.submit({ opens: 'purge', urgent: true, decide: () => ({ answer: this.#tail.segment }) })
+  }
+
   /** Waits until nothing is under way. */
   async idle(): Promise<void> {
     await this.#draining

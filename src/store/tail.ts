@@ -215,7 +215,7 @@ export class Tail<S> {
     })
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
-    await this.#journal.roll(first, Buffer.concat([LEAD_IN, ...checkpoints, ...carried]))
+    await this.#journal.roll(first, Buffer.concat([...checkpoints, ...carried].flatMap((line) => [LEAD_IN, line])))
     this.#suspectFrom = undefined
     this.#unsynced.clear()
     await this.pull()

@@ -34,6 +34,27 @@ export function checkRun(input: CheckInput): { findings: Finding[]; limits: numb
   return { findings, limits }
 }
 
+/** One rotten bit costs the line that it is in, or two where it was the end of one; it changes nothing about any other. */
+export function checkRot(rotten: { readonly journal: number; readonly at: number }, before: Journals, after: Journals): Finding[] {
+  const findings: Finding[] = []
+  for (const [index, journal] of before.entries()) {
+    const left = new Map(after[index]?.counted.map(({ at, crc }) => [at, crc]))
+    for (const { at, end, crc, record, carried } of journal.counted) {
+      // A carried line stands elsewhere than its position says.
+      if (carried) continue
+      const hit = index === rotten.journal && at <= rotten.at + 2 && rotten.at < end
+      if (!hit && left.get(at) !== crc)
+        findings.push({ what: 'rot cost another record', detail: `${String(record.attempt)} at ${at}, the bit is at ${rotten.at}` })
+    }
+    const known = new Map(journal.counted.map(({ at, crc }) => [at, crc]))
+    for (const { at, crc, record } of after[index]?.counted ?? []) {
+      const copy = journal.counted.some((other) => other.record.id === record.id)
+      if (!copy && known.get(at) !== crc) findings.push({ what: 'rot made a record', detail: `at ${at}` })
+    }
+  }
+  return findings
+}
+
 class JournalCheck {
   readonly findings: Finding[] = []
   /** Shown, or acknowledged as a duplicate, and then gone: excused where a failed write-back was told to other processes only. */
@@ -47,7 +68,7 @@ class JournalCheck {
     this.#attempts = attempts
     this.#before = before
     this.#journal = journal
-    this.#counted = journal.counted.filter(({ record }) => record.type !== 'segment.sealed')
+    this.#counted = journal.counted.filter(({ record, at }) => record.type !== 'segment.sealed' && at >= journal.kept)
   }
 
   check(): void {
@@ -138,7 +159,7 @@ class JournalCheck {
       for (const write of acknowledged) {
         const index = indexes.get(write.at)
         if (write.ended < read.begun && index !== undefined && index >= read.seen.count) {
-          this.#find(
+          this.#gone(
             'a read went back',
             `${read.name} saw ${read.seen.count} records, without ${write.name}, which was acknowledged before`,
           )
@@ -165,7 +186,7 @@ class JournalCheck {
   #checkNothingChangedAfterwards(): void {
     const now = new Map(this.#counted.map(({ at, crc }) => [at, crc]))
     for (const { at, crc, record } of this.#before.counted) {
-      if (record.type !== 'segment.sealed' && now.get(at) !== crc)
+      if (record.type !== 'segment.sealed' && at >= this.#journal.kept && now.get(at) !== crc)
         this.#find('gone after somebody wrote', `${String(record.attempt)} at ${at}`)
     }
   }

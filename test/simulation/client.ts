@@ -53,8 +53,8 @@ const NOT_EXPECTED = new HoldfastError('CONFLICT', 'Somebody wrote in between.')
 export function operationFor(wish: Wish, attempt: string, expected: number | undefined): Operation<Seen, Answer> {
   const key = hashKey('operation', wish.name)
   const payload = { key: wish.name, attempt, text: wish.text, ...(expected === undefined ? {} : { expected }) }
-  if (wish.kind === 'read') return { readOnly: true, decide: (seen) => ({ answer: { told: 'read', at: -1, seen } }) }
-  if (wish.kind === 'purge') return { opens: 'purge', urgent: true, decide: (seen) => ({ answer: { told: 'read', at: -1, seen } }) }
+  if (wish.kind === 'read' || wish.kind === 'purge')
+    return { readOnly: true, decide: (seen) => ({ answer: { told: 'read', at: -1, seen } }) }
   const type = wish.kind === 'create' ? 'session.created' : wish.kind === 'delete' ? 'session.deleted' : 'messages.appended'
   return {
     keys: [key],

@@ -18,6 +18,8 @@ export interface Plan {
   readonly powerLosses: number
   readonly powerLossChance: number
   readonly powerLossAtEnd: boolean
+  /** Nobody dies before what a failed sync left is carried along; so not even the stated limit is an excuse. */
+  readonly rescued: boolean
   readonly faults: FaultPlan
   /** Creating, deleting and purging are among the wishes. */
   readonly rare: boolean
@@ -28,10 +30,11 @@ export function makePlan(random: Random): Plan {
   const trouble = random.pick(['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'all'] as const)
   const all = trouble === 'all'
   const full = trouble === 'full' || all
+  const rescued = trouble === 'sync' && random.chance(0.5)
   const faults: FaultPlan = {
     ...(trouble === 'calls' || all ? everyCallFails(random.pick([0.001, 0.01])) : {}),
     ...(trouble === 'sync' || all
-      ? { sync: random.pick([0.01, 0.1]), writeBack: random.pick([0, 0.2]), syncDirectory: random.pick([0, 0.02]) }
+      ? { sync: random.pick([0.01, 0.1]), writeBack: rescued ? 0 : random.pick([0, 0.2]), syncDirectory: random.pick([0, 0.02]) }
       : {}),
     ...(trouble === 'kills' || all ? { death: random.pick([0, 0.01, 0.05]) } : {}),
     ...(full ? { shortWrite: random.pick([0, 0.02]) } : {}),
@@ -49,9 +52,10 @@ export function makePlan(random: Random): Plan {
     capacity: full ? 6000 + random.int(10_000) : Number.POSITIVE_INFINITY,
     refillChance: full ? 0.002 : 0,
     killChance: trouble === 'kills' || all ? random.pick([0.002, 0.01]) : 0,
-    powerLosses: trouble === 'power' || trouble === 'sync' || all ? random.int(3) : 0,
+    powerLosses: !rescued && (trouble === 'power' || trouble === 'sync' || all) ? random.int(3) : 0,
     powerLossChance: 0.003,
-    powerLossAtEnd: trouble !== 'none' && random.chance(0.6),
+    powerLossAtEnd: rescued || (trouble !== 'none' && random.chance(0.6)),
+    rescued,
     faults,
     rare: random.chance(0.4),
     steps: 30_000,

@@ -25,21 +25,24 @@ export async function readJournals(engine: Engine, names: readonly string[]): Pr
     const journal = engine.journal(name)
     const counted = new Map<number, Counted>()
     let kept = 0
-    let sealedAt = 0
+    let current = 0
+    let placed = false
     const checkpoints: { base: number; seen: Seen }[] = []
     for await (const { verdict, segment } of history(journal)) {
-      // What stands in front of a gap is a purged segment that a late writer made again, or one whose removal was not durable.
-      if (segment > sealedAt) kept = segment
+      // A segment that others follow holds a record at least. If not, it was purged, and a late writer has made it again.
+      if (segment !== current && !placed) kept = segment
+      if (segment !== current) placed = false
+      current = segment
       if (verdict.kind === 'counted') {
         counted.set(verdict.at, verdict)
-        sealedAt = verdict.record.type === 'segment.sealed' ? verdict.end : segment
+        placed ||= !verdict.carried
       }
       if (verdict.kind === 'checkpoint') checkpoints.push({ base: verdict.record.base as number, seen: verdict.record.state as Seen })
     }
     const replica = new Replica({ journal, model, clock: systemClock, ids: systemIds })
     const { state } = await replica.read()
     journals.push({
-      counted: [...counted.values()].filter(({ at }) => at >= kept).sort((a, b) => a.at - b.at),
+      counted: [...counted.values()].sort((a, b) => a.at - b.at),
       checkpoints: checkpoints.filter(({ base }) => base >= kept),
       loaded: state,
       kept,

@@ -7,7 +7,7 @@
 import type { Engine } from '../../src/engine/port.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { Replica } from '../../src/store/replica.ts'
-import { checkRun, type Finding, type Journals } from './check.ts'
+import { checkRot, checkRun, type Finding, type Journals } from './check.ts'
 import { type Attempt, attemptWith, type Kind, type Wish } from './client.ts'
 import { SimulatedMachine } from './disk.ts'
 import { FeedWatcher } from './feed-watcher.ts'
@@ -95,14 +95,17 @@ class Run {
     const end = await this.#scheduler.run({ steps: this.#plan.steps, until: () => this.#clientsLeft === 0 })
     const findings: Finding[] =
       end === 'idle' && this.#clientsLeft > 0 ? [{ what: 'stuck', detail: 'Clients wait, and nothing is under way.' }] : []
+    if (this.#plan.rescued) await this.#rescue()
     this.#calm()
     for (const { name, error, crashed } of this.#attempts) if (crashed === true) findings.push(crash(error, name))
     let limits = 0
     try {
-      const { first, second } = await this.#look()
+      const { first, second } = await this.#settle(this.#look())
       const checked = checkRun({ attempts: this.#attempts, first, second, lostWriteBack: this.#lostWriteBack() })
       findings.push(...checked.findings)
       limits = checked.limits
+      const rotten = this.#rot()
+      if (rotten !== undefined) findings.push(...checkRot(rotten, second, await this.#settle(this.#read())))
     } catch (error) {
       findings.push(crash(error, 'the last look'))
     }
@@ -122,39 +125,52 @@ class Run {
 
   /** Reads everything with a new process; then writes with another one, which must not bring back anything, and reads again. */
   async #look(): Promise<{ first: Journals; second: Journals }> {
-    let first: Journals | undefined
-    let second: Journals | undefined
-    const work = async (): Promise<void> => {
-      first = await this.#read()
-      const running = await this.#start()
-      for (const [journal] of running.replicas.entries()) {
-        for (let i = 0; i < 2; i++)
-          await this.#attempt(
-            running,
-            { name: `last ${journal}.${i}`, kind: i === 0 ? 'create' : 'append', journal, text: 'last' },
-            undefined,
-          )
-      }
-      second = await this.#read()
+    const first = await this.#read()
+    const running = await this.#start()
+    for (const journal of running.replicas.keys()) {
+      await this.#attempt(running, { name: `last ${journal}.0`, kind: 'create', journal, text: 'last' }, undefined)
+      await this.#attempt(running, { name: `last ${journal}.1`, kind: 'append', journal, text: 'last' }, undefined)
     }
-    let failure: unknown
-    const done = work().catch((error: unknown) => {
-      failure = error
-    })
+    this.#scheduler.kill(running.process)
+    return { first, second: await this.#read() }
+  }
+
+  /** Flips one bit somewhere in the journals. Undefined if there is none. */
+  #rot(): { journal: number; at: number } | undefined {
+    const files = [...this.#machine.snapshot()].filter(
+      ([path, content]) => path.endsWith('.jsonl') && path.includes('/sessions/') && content.length > 0,
+    )
+    if (files.length === 0) return undefined
+    const [path, content] = this.#random.pick(files)
+    const offset = this.#random.int(content.length)
+    this.#machine.rot(path, offset, this.#random.int(8))
+    return { journal: path.includes('/session-0-') ? 0 : 1, at: Number(path.slice(-22, -6)) + offset }
+  }
+
+  /** Lets the machine run until a promise is settled. */
+  async #settle<T>(work: Promise<T>): Promise<T> {
     let settled = false
-    void done.then(() => {
+    const mark = (): void => {
       settled = true
-    })
-    await this.#scheduler.run({ steps: 500_000, until: () => settled })
-    if (failure !== undefined) throw failure
-    if (first === undefined || second === undefined) throw new Error('The last look did not come to an end.')
-    return { first, second }
+    }
+    work.then(mark, mark)
+    const end = await this.#scheduler.run({ steps: 500_000, until: () => settled })
+    if (end !== 'until') throw new Error(`The last look did not come to an end (${end}).`)
+    return work
   }
 
   async #read(): Promise<Journals> {
     const process = this.#scheduler.start('reader')
     const engine = await this.#open(process)
     return readJournals(engine, journalNames(engine, this.#plan.journals))
+  }
+
+  /** Nothing fails any more, and every process has the time to carry along what a failed sync left. */
+  async #rescue(): Promise<void> {
+    this.#over = true
+    this.#machine.heal()
+    const reads = this.#running.flatMap(({ replicas }) => replicas.map((replica) => replica.read()))
+    await this.#settle(Promise.allSettled(reads))
   }
 
   /** Nothing fails from here on. The power may go once more: what was acknowledged must not depend on the cache. */
@@ -204,7 +220,7 @@ class Run {
         const running = await this.#someProcess()
         if (running === undefined) return
         const attempt = await this.#attempt(running, wish, expected)
-        if (wish.kind === 'purge' && attempt.told === 'read') await this.#purge(running, wish.journal)
+        if (wish.kind === 'purge') await this.#purge(running, wish.journal)
         if (attempt.seen !== undefined) expected = wish.kind === 'append if' ? attempt.seen.count : undefined
         if (['done', 'duplicate', 'read', 'refused'].includes(attempt.told) || this.#random.chance(0.2)) break
       }
@@ -244,7 +260,7 @@ class Run {
 
   async #purge(running: Running, journal: number): Promise<void> {
     const handle = running.engine.journal(journalNames(running.engine, this.#plan.journals)[journal] as string)
-    const work = handle.segments().then(async (segments) => handle.purge(segments.at(-1) ?? 0))
+    const work = (running.replicas[journal] as Replica<Seen>).beginAnew().then((first) => handle.purge(first))
     await Promise.race([running.died, work.catch(() => undefined)])
   }
 
@@ -323,7 +339,7 @@ class Run {
 
   #lostWriteBack(): boolean {
     const { sync = 0, writeBack = 0 } = this.#machine.faults.counts
-    return sync + writeBack > 0
+    return !this.#plan.rescued && sync + writeBack > 0
   }
 }
 

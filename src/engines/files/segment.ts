@@ -46,8 +46,8 @@ export class Segment {
   #syncing: Promise<boolean> | undefined
   /** Calls under way; a segment in use is not closed. */
   #users = 0
-  #closing: (() => void) | undefined
-  closed = false
+  #closing: Promise<void> | undefined
+  #idle: (() => void) | undefined
 
   constructor(options: SegmentOptions) {
     this.first = options.first
@@ -71,18 +71,20 @@ export class Segment {
 
   release(): void {
     this.#users--
-    if (this.#users === 0) this.#closing?.()
+    if (this.#users === 0) this.#idle?.()
   }
 
   /** Closes the file once nobody uses it. A failure to close says nothing about what was synced. */
-  async close(): Promise<void> {
-    this.closed = true
-    if (this.#users > 0) {
-      await new Promise<void>((resolve) => {
-        this.#closing = resolve
-      })
-    }
-    await this.file.close().catch(() => undefined)
+  close(): Promise<void> {
+    this.#closing ??= new Promise<void>((resolve) => {
+      this.#idle = resolve
+      if (this.#users === 0) resolve()
+    }).then(() => this.file.close().catch(() => undefined))
+    return this.#closing
+  }
+
+  get closed(): boolean {
+    return this.#closing !== undefined
   }
 
   /** The append point; undefined once the segment was purged. */

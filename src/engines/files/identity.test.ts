@@ -1,0 +1,103 @@
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HoldfastError } from '../../errors.ts'
+import type { Disk } from './disk.ts'
+import { identify } from './identity.ts'
+import { nodeDisk } from './node-disk.ts'
+
+const MADE = '2026-11-15T09:30:00.000Z'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'holdfast-'))
+})
+afterEach(() => rm(root, { recursive: true }))
+
+const open = (store = 'store-1', disk: Disk = nodeDisk): Promise<string[]> => identify(disk, root, store, MADE)
+const lines = async (): Promise<string[]> => (await readFile(join(root, 'holdfast.json'), 'utf8')).split('\n').filter((line) => line !== '')
+
+test('a new store says what it is, once, and without a warning', async () => {
+  expect(await open()).toEqual([])
+  expect(await open('store-2')).toEqual([])
+  expect(await lines()).toEqual([`{"holdfast":1,"store":"store-1","made":"${MADE}"}`])
+})
+
+test('two processes that make a store at once agree: the first line counts', async () => {
+  // Both look before either writes: the second one comes while the first waits for its write.
+  let other: Promise<string[]> | undefined
+  const disk: Disk = {
+    ...nodeDisk,
+    open: async (path, mode) => {
+      if (mode === 'create') await (other ??= open('store-2'))
+      return nodeDisk.open(path, mode)
+    },
+  }
+  expect(await open('store-1', disk)).toEqual([])
+  expect(await other).toEqual([])
+  expect((await lines()).map((line) => JSON.parse(line).store)).toEqual(['store-2', 'store-1'])
+  expect(await open('store-3')).toEqual([])
+  expect(await lines()).toHaveLength(2)
+})
+
+describe('a missing or unreadable identity', () => {
+  test('beside sessions is a warning, and the store is usable', async () => {
+    await mkdir(join(root, 'sessions'))
+    expect(await open()).toEqual([expect.stringMatching(/^holdfast\.json is missing or damaged beside existing sessions.*doctor/)])
+    expect(await open()).toEqual([])
+    expect(await lines()).toHaveLength(1)
+  })
+
+  test.each([
+    ['empty', ''],
+    ['torn', '{"holdfast":1,"sto'],
+    ['whole but for its newline', '{"holdfast":1,"store":"old"}'],
+    ['zeros', '\0'.repeat(60)],
+    ['something else', 'null\n[]\n7\n{"holdfast":"1","store":"x"}\n{"store":"x"}\n'],
+  ])('that is %s is written anew, behind what is there, and tells beside sessions', async (_, content) => {
+    await mkdir(join(root, 'sessions'))
+    await writeFile(join(root, 'holdfast.json'), content)
+    expect(await open()).toHaveLength(1)
+    expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(
+      `${content}${content === '' ? '' : '\n'}{"holdfast":1,"store":"store-1","made":"${MADE}"}\n`,
+    )
+    expect(await open('store-2')).toEqual([])
+  })
+
+  test.each(['EIO', 'EACCES'])('that cannot be read (%s) is no reason to write another', async (code) => {
+    await open()
+    const disk: Disk = { ...nodeDisk, open: () => Promise.reject(Object.assign(new Error(code), { code })) }
+    await expect(open('store-2', disk)).rejects.toMatchObject({ code: 'UNREADABLE' })
+    const blind: Disk = { ...nodeDisk, list: () => Promise.reject(Object.assign(new Error(code), { code })) }
+    await expect(open('store-2', blind)).rejects.toMatchObject({ code: 'UNREADABLE' })
+    expect(await lines()).toHaveLength(1)
+  })
+})
+
+test('a store of a newer format is refused, and not touched', async () => {
+  const newer = '{"holdfast":2,"store":"later"}\n'
+  await writeFile(join(root, 'holdfast.json'), newer)
+  const refusal: unknown = await open().catch((error: unknown) => error)
+  expect(refusal).toBeInstanceOf(HoldfastError)
+  expect(refusal).toMatchObject({ code: 'UNSUPPORTED_VERSION', details: { found: 2, supported: 1 } })
+  expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(newer)
+})
+
+test('a newer process that was second does not take the store away from those that were first', async () => {
+  await open()
+  await appendFile(join(root, 'holdfast.json'), '{"holdfast":2,"store":"later"}\n')
+  expect(await open()).toEqual([])
+})
+
+test('a full disk says so, and a disk that may only be read says that', async () => {
+  const failing = (code: string): Disk => ({
+    ...nodeDisk,
+    open: async (path, mode) => {
+      if (mode === 'create') throw Object.assign(new Error(code), { code })
+      return nodeDisk.open(path, mode)
+    },
+  })
+  await expect(open('s', failing('ENOSPC'))).rejects.toMatchObject({ code: 'NO_SPACE' })
+  await expect(open('s', failing('EROFS'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})

@@ -1,0 +1,74 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Disk, DiskFile } from './disk.ts'
+import { nodeDisk } from './node-disk.ts'
+import { Reserve } from './reserve.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'holdfast-'))
+})
+afterEach(() => rm(root, { recursive: true }))
+
+/** A disk whose files take only so many bytes of each write, or fail to sync. */
+function disk(over: (file: DiskFile) => Partial<DiskFile>): Disk {
+  return {
+    ...nodeDisk,
+    open: async (path, mode) => {
+      const file = await nodeDisk.open(path, mode)
+      const plain: DiskFile = {
+        stat: () => file.stat(),
+        readSync: (offset, length) => file.readSync(offset, length),
+        read: (offset, length) => file.read(offset, length),
+        writeSync: (bytes) => file.writeSync(bytes),
+        write: (bytes) => file.write(bytes),
+        sync: () => file.sync(),
+        close: () => file.close(),
+      }
+      return { ...plain, ...over(file) }
+    },
+  }
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+test('the reserve holds real bytes, and filling it again adds none', async () => {
+  const reserve = new Reserve(nodeDisk, root, 5_000)
+  expect(await reserve.fill()).toBe(true)
+  expect(await reserve.fill()).toBe(true)
+  const { size, blocks } = await stat(join(root, 'reserve'))
+  expect(size).toBe(5_000)
+  // A file with holes would reserve nothing.
+  if (process.platform === 'linux') expect(blocks * 512).toBeGreaterThanOrEqual(5_000)
+})
+
+test('half a reserve is filled up', async () => {
+  await writeFile(join(root, 'reserve'), Buffer.alloc(1_234, 1))
+  expect(await new Reserve(nodeDisk, root, 5_000).fill()).toBe(true)
+  expect((await readFile(join(root, 'reserve'))).length).toBe(5_000)
+})
+
+test('it can be released once, and filled again', async () => {
+  const reserve = new Reserve(nodeDisk, root, 100)
+  expect(await reserve.release()).toBe(false)
+  await reserve.fill()
+  expect(await reserve.release()).toBe(true)
+  expect(await exists(join(root, 'reserve'))).toBe(false)
+  expect(await reserve.release()).toBe(false)
+  expect(await reserve.fill()).toBe(true)
+})
+
+test.each([
+  ['takes a part', disk((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 10)) }))],
+  ['takes nothing', disk(() => ({ write: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) }))],
+  ['cannot keep it', disk(() => ({ sync: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }))],
+])('a disk that %s has no reserve, and no half of one takes room', async (_, full) => {
+  expect(await new Reserve(full, root, 100).fill()).toBe(false)
+  expect(await exists(join(root, 'reserve'))).toBe(false)
+})

@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../engine/clock.ts'
+import { systemIds } from '../engine/ids.ts'
+import type { Journal } from '../engine/port.ts'
+import { openMemoryEngine } from '../engines/memory/engine.ts'
+import { HoldfastError } from '../errors.ts'
+import { hashKey } from '../record/keys.ts'
+import type { JsonObject, RecordType } from '../record/record.ts'
+import { history } from './history.ts'
+import type { Model, Operation } from './model.ts'
+import { Replica } from './replica.ts'
+
+interface Kept {
+  readonly count: number
+  readonly last: string
+}
+
+const model: Model<Kept> = {
+  initial: { count: 0, last: '' },
+  apply: (kept, { record }) => (record.type === 'segment.sealed' ? kept : { count: kept.count + 1, last: String(record.text) }),
+  checkpoint: (kept) => ({ ...kept }),
+  restore: (checkpoint: JsonObject) => checkpoint as unknown as Kept,
+  keysOf: ({ record, at, end, crc }) =>
+    typeof record.text === 'string'
+      ? [{ key: hashKey('operation', record.text), at, length: end - at, crc, index: 0, digest: '0'.repeat(32) }]
+      : [],
+  keysFrom: () => 0,
+}
+
+type Answer = 'written' | 'known'
+
+function write(text: string, type: RecordType = 'messages.appended'): Operation<Kept, Answer> {
+  const key = hashKey('operation', text)
+  return {
+    keys: [key],
+    decide: (_, known) =>
+      known(key) === undefined ? { write: { type, payload: { text } }, answer: () => 'written' } : { answer: 'known' },
+  }
+}
+
+let journal: Journal
+/** Called before each call of the journal; what it throws is what the caller gets. */
+let before: (call: string) => void | Promise<void>
+
+beforeEach(() => {
+  const engine = openMemoryEngine({ keysOf: model.keysOf })
+  const inner = engine.journal(engine.name('space', 'session'))
+  before = () => undefined
+  const call = async <T>(name: string, run: () => Promise<T>): Promise<T> => {
+    await before(name)
+    return run()
+  }
+  journal = {
+    name: inner.name,
+    segments: () => call('segments', () => inner.segments()),
+    read: (segment, from, limit) => call('read', () => inner.read(segment, from, limit)),
+    append: (segment, at, group, options) => call('append', () => inner.append(segment, at, group, options)),
+    sync: (segment) => call('sync', () => inner.sync(segment)),
+    roll: (first, preamble) => call('roll', () => inner.roll(first, preamble)),
+    lookup: (keys, from, before) => call('lookup', () => inner.lookup(keys, from, before)),
+    purge: (before) => call('purge', () => inner.purge(before)),
+    close: () => inner.close(),
+  }
+})
+
+function replica(segmentBytes = 600): Replica<Kept> {
+  return new Replica({ journal, model, clock: systemClock, ids: systemIds, limits: { segmentBytes } })
+}
+
+const numbers = (count: number, from = 0): string[] => Array.from({ length: count }, (_, n) => String(from + n))
+
+async function texts(): Promise<string[]> {
+  const found: string[] = []
+  for await (const { verdict } of history(journal))
+    if (verdict.kind === 'counted' && verdict.record.type !== 'segment.sealed') found.push(String(verdict.record.text))
+  return found
+}
+
+describe('a segment that is full', () => {
+  test('is sealed with the group that filled it, and the next one is made when somebody writes', async () => {
+    const one = replica()
+    for (const text of numbers(20)) await one.submit(write(text))
+    const segments = await journal.segments()
+    expect(segments.length).toBeGreaterThan(3)
+    expect(await texts()).toEqual(numbers(20))
+    expect((await replica().read()).state).toEqual({ count: 20, last: '19' })
+  })
+
+  test('has no say in what is known: keys are found across all of them, by every process', async () => {
+    const one = replica()
+    for (const text of numbers(20)) await one.submit(write(text))
+    for (const text of numbers(20)) {
+      expect(await one.submit(write(text))).toBe('known')
+      expect(await replica().submit(write(text))).toBe('known')
+    }
+    expect(await texts()).toHaveLength(20)
+  })
+
+  test('is looked up once for each segment, and not at all without keys', async () => {
+    const one = replica()
+    for (const text of numbers(20)) await one.submit(write(text))
+    let lookups = 0
+    before = (name) => {
+      if (name === 'lookup') lookups++
+    }
+    await Promise.all(numbers(5, 100).map((text) => one.submit(write(text))))
+    expect(lookups).toBeLessThanOrEqual(2)
+    lookups = 0
+    await one.submit({ decide: () => ({ write: { type: 'messages.appended', payload: {} }, answer: () => true }) })
+    await one.read()
+    expect(lookups).toBe(0)
+  })
+
+  test('is followed by every process that reads, however far behind', async () => {
+    const [writer, reader] = [replica(), replica()]
+    await reader.read()
+    for (const text of numbers(30)) await writer.submit(write(text))
+    expect((await reader.read()).state).toEqual({ count: 30, last: '29' })
+    await reader.submit(write('30'))
+    expect((await writer.read()).state).toEqual({ count: 31, last: '30' })
+  })
+
+  test('is not rolled by somebody who only reads', async () => {
+    const one = replica(1)
+    await one.submit(write('a'))
+    expect(await replica().read()).toMatchObject({ state: { count: 1 } })
+    expect(await journal.segments()).toEqual([0])
+    await one.submit(write('b'))
+    expect(await journal.segments()).toHaveLength(2)
+  })
+
+  test('grows with its checkpoint, so that a large state is not written again and again', async () => {
+    const large: Model<Kept> = { ...model, checkpoint: (kept) => ({ ...kept, ballast: 'x'.repeat(2_000) }) }
+    const one = new Replica({ journal, model: large, clock: systemClock, ids: systemIds, limits: { segmentBytes: 600 } })
+    for (const text of numbers(60)) await one.submit(write(text))
+    const segments = await journal.segments()
+    const lengths = segments.slice(1).map((first, i) => first - (segments[i] as number))
+    expect(lengths[0]).toBeLessThan(1_500)
+    for (const length of lengths.slice(1)) expect(length).toBeGreaterThan(8_000)
+  })
+})
+
+describe('an operation that must stand first in a segment', () => {
+  const create: Operation<Kept, Answer> = { ...write('created', 'session.created'), opens: 'new incarnation' }
+
+  test('seals the one that is written to, and stands behind its checkpoint', async () => {
+    const one = replica(1_000_000)
+    await one.submit(write('a'))
+    await one.submit(create)
+    const [, second] = await journal.segments()
+    const chunk = await journal.read(second as number, second as number)
+    const types = chunk?.lines.map((line) => /"type":"([^"]+)"/.exec(Buffer.from(line.bytes).toString())?.[1]).filter(Boolean)
+    expect(types).toEqual(['checkpoint', 'session.created', 'session.created'])
+  })
+
+  test('needs no seal where nothing was written yet', async () => {
+    await replica().submit(create)
+    expect(await journal.segments()).toEqual([0])
+  })
+
+  test('may be one that begins anew, so that what is in front of it can be purged', async () => {
+    const one = replica(1_000_000)
+    for (const text of numbers(5)) await one.submit(write(text))
+    const first = await one.beginAnew()
+    expect(await journal.segments()).toEqual([0, first])
+    expect(await one.beginAnew()).toBe(first)
+    await journal.purge(first)
+    expect((await replica().read()).state).toEqual({ count: 5, last: '4' })
+    await one.submit(write('after'))
+    expect((await replica().read()).state).toEqual({ count: 6, last: 'after' })
+  })
+})
+
+describe('a failure on the way', () => {
+  const broken = new HoldfastError('UNREADABLE', 'Not now.')
+
+  test.each(['segments', 'read', 'lookup'])('of %s is told, writes nothing, and is over when it is over', async (failing) => {
+    const one = replica()
+    for (const text of numbers(10)) await one.submit(write(text))
+    await one.read()
+    const fresh = replica()
+    before = (name) => {
+      if (name === failing) throw broken
+    }
+    await expect(fresh.submit(write('x'))).rejects.toMatchObject({ code: 'UNREADABLE', outcome: 'none' })
+    before = () => undefined
+    expect(await texts()).toEqual(numbers(10))
+    await fresh.submit(write('x'))
+    expect(await texts()).toEqual([...numbers(10), 'x'])
+  })
+
+  test('of a roll is told, and the next writer makes the segment', async () => {
+    const one = replica(1)
+    await one.submit(write('a'))
+    before = (name) => {
+      if (name === 'roll') throw new HoldfastError('NO_SPACE', 'Full.')
+    }
+    await expect(one.submit(write('b'))).rejects.toMatchObject({ code: 'NO_SPACE' })
+    expect((await one.read()).state).toEqual({ count: 1, last: 'a' })
+    before = () => undefined
+    expect(await replica().submit(write('c'))).toBe('written')
+    expect(await one.submit(write('b'))).toBe('written')
+    expect(await texts()).toEqual(['a', 'c', 'b'])
+  })
+})

@@ -1,0 +1,226 @@
+/**
+ * Bugs to plant again. Each was made once, in an earlier version of the protocol or on the way to this one, or is the shortest way to
+ * break a promise. Each names the seed under which the simulation catches it; one that survives fails the test run.
+ *
+ * After a change that moves the seeds: `node build/test/simulation/mutants/main.js --find` prints new ones.
+ */
+export interface Edit {
+  readonly file: string
+  /** Must occur exactly once. */
+  readonly find: string
+  readonly replace: string
+}
+
+export interface Mutant {
+  readonly name: string
+  /** What it did. */
+  readonly bug: string
+  readonly seed: number
+  readonly edits: readonly Edit[]
+}
+
+const FOLD = 'src/record/fold.ts'
+const JOURNAL = 'src/engines/files/journal.ts'
+const TAIL = 'src/store/tail.ts'
+const REPLICA = 'src/store/replica.ts'
+
+const noBarrier: Edit = { file: TAIL, find: 'this.barrier = await this.#journal.sync(segment)', replace: 'this.barrier = true' }
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'no stamp',
+    bug: 'A line counted wherever it stood: a lost race happened all the same.',
+    seed: 1,
+    edits: [{ file: FOLD, find: "if (pos !== at) return { kind: 'nothing', why: 'misplaced' }", replace: '' }],
+  },
+  {
+    name: 'conditions judged by readers',
+    bug: 'A record counted only if the one before it did: one rotten bit changed the verdict on others.',
+    seed: 1,
+    edits: [
+      {
+        file: FOLD,
+        find: 'if (this.deleted && !COUNTS_WHEN_DELETED',
+        replace:
+          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    if (this.deleted && !COUNTS_WHEN_DELETED",
+      },
+    ],
+  },
+  {
+    name: 'ordinals as positions',
+    bug: 'Positions counted lines instead of bytes: a rotten newline moved every later one.',
+    seed: 1,
+    edits: [
+      { file: FOLD, find: '    const decoded = decodeLine(bytes)', replace: '    this.ordinal++\n    const decoded = decodeLine(bytes)' },
+      { file: FOLD, find: "  prev = ''\n", replace: "  prev = ''\n  ordinal = 0\n" },
+      {
+        file: FOLD,
+        find: "return { kind: 'counted', carried: false, record, ...place }\n  }\n\n  /** Counts a record",
+        replace: "return { kind: 'counted', carried: false, record, ...place, at: this.ordinal }\n  }\n\n  /** Counts a record",
+      },
+    ],
+  },
+  {
+    name: 'counting behind the seal',
+    bug: 'Lines behind a seal counted for those who saw them: two helpers made different checkpoints.',
+    seed: 1,
+    edits: [{ file: FOLD, find: 'if (this.seal !== undefined || at >= this.#successor)', replace: 'if (at >= this.#successor)' }],
+  },
+  {
+    name: 'bare newline as lead-in',
+    bug: 'The next lead-in completed a line that lacked only its newline: a record answered NO_SPACE counted once space came back.',
+    seed: 1,
+    edits: [{ file: 'src/record/line.ts', find: "LEAD_IN = Buffer.from(' \\n')", replace: "LEAD_IN = Buffer.from('\\n')" }],
+  },
+  {
+    name: 'no directory sync by the opener',
+    bug: 'Acknowledged in a segment whose name then vanished.',
+    seed: 1,
+    edits: [
+      {
+        file: 'src/engines/files/segment.ts',
+        find: 'if (this.#durableTo === undefined) await this.#directories.sync(this.#directory)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'directories durable before those above them',
+    bug: 'After a sync that failed half-way up, the directories below were taken for durable.',
+    seed: 1,
+    edits: [
+      {
+        file: 'src/engines/files/directories.ts',
+        find: '      synced.push(inner)',
+        replace: '      this.#durable.add(inner)',
+      },
+    ],
+  },
+  {
+    name: 'no barrier for readers',
+    bug: 'What was shown vanished at a power loss.',
+    seed: 1,
+    edits: [noBarrier],
+  },
+  {
+    name: 'roll without syncing the old segment',
+    bug: 'The seal vanished, the next segment did not.',
+    seed: 1,
+    edits: [noBarrier, { file: TAIL, find: '        await this.#journal.sync(this.segment)\n', replace: '' }],
+  },
+  {
+    name: 'poison without carrying',
+    bug: "Duplicates' and others' acknowledgements were lost.",
+    seed: 1,
+    edits: [
+      {
+        file: TAIL,
+        find: 'const carried = from === undefined ? [] : await this.#countedLines(from, first)',
+        replace: 'const carried: Buffer[] = []',
+      },
+    ],
+  },
+  {
+    name: 'a failed sync is tried again and believed',
+    bug: 'The second sync succeeded, because the pages counted as written.',
+    seed: 1,
+    edits: [
+      {
+        file: 'src/engines/files/segment.ts',
+        find: '      await this.file.sync()\n',
+        replace: '      await this.file.sync().catch(() => this.file.sync())\n',
+      },
+    ],
+  },
+  {
+    name: 'delete by removing the files',
+    bug: 'Late writers were told that they had written, into files that were gone; helpers wrote into the next incarnation.',
+    seed: 1,
+    edits: [
+      {
+        file: JOURNAL,
+        find: 'if (successor === undefined || successor > before) break',
+        replace: 'if (first > before || successor === before) break',
+      },
+    ],
+  },
+  {
+    name: 'truncating on a full disk',
+    bug: "Others' records were cut off with one's own.",
+    seed: 1,
+    edits: [
+      {
+        file: JOURNAL,
+        find: 'if (full) return { moved: false',
+        replace: "if (full) Reflect.get(open.file, 'file').truncate(at - open.first)\n    if (full) return { moved: false",
+      },
+      {
+        file: 'test/simulation/file.ts',
+        find: '  /** A copy: what is read',
+        replace:
+          '  truncate(size: number): void {\n    this.#size = Math.min(this.#size, size)\n    this.#durableSize = Math.min(this.#durableSize, size)\n  }\n\n  /** A copy: what is read',
+      },
+    ],
+  },
+  {
+    name: 'acknowledging before the sync',
+    bug: 'What was acknowledged vanished at a power loss.',
+    seed: 1,
+    edits: [{ file: JOURNAL, find: 'if (options.sync !== false) await open.sync()', replace: 'open.sync().catch(() => undefined)' }],
+  },
+  {
+    name: 'late helpers do not look',
+    bug: 'A helper that had slept made a purged segment again, wrote into it, and others took it for the end of the journal.',
+    seed: 1,
+    edits: [
+      { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
+      { file: TAIL, find: 'if (!(await this.#isLast())) return false', replace: '' },
+      { file: TAIL, find: 'return (await this.#isLast()) ? news : this.#loadAnew()', replace: 'return news' },
+    ],
+  },
+  {
+    name: 'copies of a record glued by a rotten newline',
+    bug: 'One bit took both copies of the record that began an incarnation, and with it every record behind.',
+    seed: 1,
+    edits: [
+      {
+        file: 'src/record/line.ts',
+        find: 'this.#parts.push(LEAD_IN, body.bytes, rest)',
+        replace: 'this.#parts.push(...(this.length === 0 ? [LEAD_IN] : []), body.bytes, rest)',
+      },
+      {
+        file: 'src/record/line.ts',
+        find: 'const at = this.#end + LEAD_IN.length',
+        replace: 'const at = this.#end + (this.length === 0 ? LEAD_IN.length : 0)',
+      },
+    ],
+  },
+  {
+    name: 'half a preamble counts',
+    bug: 'A checkpoint whose carried lines were missing set the state.',
+    seed: 1,
+    edits: [{ file: FOLD, find: ' || this.#carried.size < candidate.carries) return', replace: ') return' }],
+  },
+  {
+    name: 'an error after the write is told as definite',
+    bug: 'A caller was told that nothing had happened, and the record counted.',
+    seed: 1,
+    edits: [
+      { file: REPLICA, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },
+      { file: JOURNAL, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },
+    ],
+  },
+  {
+    name: 'a change is announced after it is acknowledged',
+    bug: 'A list that was asked for later did not know of it.',
+    seed: 1,
+    edits: [
+      {
+        file: JOURNAL,
+        find: 'const announced = this.#parts.feed.announce(this.name)\n      if (announced !== undefined) await announced',
+        replace:
+          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#parts.feed.announce(this.name)))',
+      },
+    ],
+  },
+]
