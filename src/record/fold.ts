@@ -73,8 +73,9 @@ export class JournalFold {
   rooted: boolean
   /** The checkpoint that sets the state of this segment, once every line that it carries was met. */
   root: JournalRecord | undefined
-  /** Length of that line. */
+  /** Length of that line, and how many intact copies of it stand in front of the first placed record. */
   checkpointBytes = 0
+  checkpointCopies = 0
   /** The end of the last counted line. */
   end: number
 
@@ -101,6 +102,7 @@ export class JournalFold {
     this.#successor = successor
     this.seal = undefined
     this.checkpointBytes = 0
+    this.checkpointCopies = 0
     this.end = segment
     this.root = undefined
     this.#candidate = undefined
@@ -139,6 +141,7 @@ export class JournalFold {
     const pos = record.pos as number
     if (this.#placed.size === 0 && pos < this.segment) return this.#judgeCarried(record, crc, pos, bytes.length)
     if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
+    this.#takeRoot(true)
     if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
     if (this.deleted && !COUNTS_WHEN_DELETED.has(record.type)) return { kind: 'nothing', why: 'deleted' }
     const place = { at, end: at + bytes.length + 1, crc }
@@ -152,8 +155,12 @@ export class JournalFold {
   }
 
   #judgeCheckpoint(record: JournalRecord, crc: string, length: number): Verdict {
-    if (this.root !== undefined || this.#placed.size > 0 || record.base !== this.segment) return { kind: 'nothing', why: 'checkpoint' }
+    if (this.#placed.size > 0 || record.base !== this.segment) return { kind: 'nothing', why: 'checkpoint' }
+    // A second copy, or what another helper wrote as well.
+    if (crc === this.#candidate?.crc) this.checkpointCopies++
+    if (this.root !== undefined || crc === this.#candidate?.crc) return { kind: 'nothing', why: 'checkpoint' }
     this.#candidate = { record, crc, length, carries: typeof record.carries === 'number' ? record.carries : 0 }
+    this.checkpointCopies = 1
     this.#carried = new Set()
     this.#takeRoot()
     return { kind: 'checkpoint', record, crc }
@@ -168,10 +175,14 @@ export class JournalFold {
     return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
   }
 
-  /** A checkpoint whose maker died before every carried line was there sets nothing; the next helper writes another. */
-  #takeRoot(): void {
+  /**
+   * A checkpoint whose maker died before every carried line was there sets nothing; the next helper writes another. But once a record was
+   * placed behind it, everything had been there: a carried line that is missing now has rotted since.
+   */
+  #takeRoot(placing = false): void {
     const candidate = this.#candidate
-    if (candidate === undefined || this.root !== undefined || this.#carried.size < candidate.carries) return
+    if (candidate === undefined || this.root !== undefined) return
+    if (!placing && this.#carried.size < candidate.carries) return
     this.root = candidate.record
     this.rooted = true
     this.checkpointBytes = candidate.length

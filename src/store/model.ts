@@ -1,5 +1,4 @@
 /** What a replica keeps of a journal. Pure: a state is a value, and the same records give the same state in every process. */
-import type { HoldfastError } from '../errors.ts'
 import type { Counted } from '../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../record/keys.ts'
 import type { Place } from '../record/line.ts'
@@ -25,14 +24,18 @@ export interface Operation<S, R> {
   readonly readOnly?: boolean
   /** Removes something, so it may use the space kept in reserve. */
   readonly urgent?: boolean
-  /** Must stand first in a segment; the current one is sealed for this reason. */
-  readonly opens?: SealReason
   decide(state: S, known: (key: KeyHash) => KeyEntry | undefined): Decision<R>
 }
 
-export type Decision<R> =
-  /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */
-  | { readonly write: Pick<Draft, 'type' | 'payload' | 'parent'>; readonly answer: (place: Place) => R }
+export type Decision<R> = {
+  /** Holds only in a segment that was begun for this reason and has no record yet: the current one is sealed, and this is decided again. */
+  readonly opens?: SealReason
+} & (
+  | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
+      readonly write: Pick<Draft, 'type' | 'payload' | 'parent'>
+      readonly answer: (place: Place) => R
+    }
   /** Nothing to write: the first outcome of a repeated call, or what was read. */
   | { readonly answer: R; readonly write?: undefined }
-  | { readonly refuse: HoldfastError; readonly write?: undefined }
+  | { readonly refuse: Error; readonly write?: undefined }
+)

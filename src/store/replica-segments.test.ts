@@ -141,7 +141,9 @@ describe('a segment that is full', () => {
 })
 
 describe('an operation that must stand first in a segment', () => {
-  const create: Operation<Kept, Answer> = { ...write('created', 'session.created'), opens: 'new incarnation' }
+  const create: Operation<Kept, Answer> = {
+    decide: () => ({ opens: 'new incarnation', write: { type: 'session.created', payload: { text: 'created' } }, answer: () => 'written' }),
+  }
 
   test('seals the one that is written to, and stands behind its checkpoint', async () => {
     const one = replica(1_000_000)

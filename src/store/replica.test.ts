@@ -52,6 +52,13 @@ interface Written {
   readonly options: AppendOptions
 }
 
+function countRecords(group: Uint8Array): number {
+  return Buffer.from(group)
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line.startsWith('{')).length
+}
+
 let inner: Journal
 let written: Written[]
 let slept: number
@@ -80,7 +87,7 @@ function replica(limits: ConstructorParameters<typeof Replica<Texts>>[0]['limits
     append: (segment, at, group, options = {}) => {
       const append = async (): Promise<Appended> => {
         const appended = await inner.append(segment, at, group, options)
-        if (!appended.moved) written.push({ bytes: group.length, lines: group.filter((byte) => byte === 0x0a).length - 1, options })
+        if (!appended.moved) written.push({ bytes: group.length, lines: countRecords(group), options })
         return appended
       }
       return instead === undefined ? append() : instead(append, options)
@@ -177,6 +184,17 @@ describe('a mistake of one caller', () => {
       { status: 'rejected', reason: mistake },
       { status: 'fulfilled', value: { seen: ['a'] } },
     ])
+    expect(await stateOf()).toEqual(['a', 'b'])
+  })
+
+  test.each([
+    ['a field that belongs to the line', { v: 1 }],
+    ['what JSON cannot say', { n: 1n } as unknown as JsonObject],
+  ])('whose payload has %s is told to that caller and stops no other', async (_, payload) => {
+    const one = replica()
+    const wrong: Operation<Texts, number> = { decide: () => ({ write: { type: 'messages.appended', payload }, answer: ({ at }) => at }) }
+    const results = await Promise.allSettled([write('a'), wrong, write('b')].map((operation) => one.submit<unknown>(operation)))
+    expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: expect.any(TypeError) }, { status: 'fulfilled' }])
     expect(await stateOf()).toEqual(['a', 'b'])
   })
 

@@ -22,7 +22,7 @@ import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { SealReason } from '../record/record.ts'
 import type { Decision, Model, Operation } from './model.ts'
-import { Tail } from './tail.ts'
+import { type Damage, Tail } from './tail.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -59,6 +59,8 @@ interface Plan<S> {
   readonly counted: readonly Counted[]
   readonly state: S
   readonly urgent: boolean
+  /** Nothing can be planned before a segment was begun for this reason. */
+  readonly opens?: SealReason
 }
 
 export class Replica<S> {
@@ -109,9 +111,14 @@ export class Replica<S> {
     return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
   }
 
+  /** Stretches of what was read so far that nobody wrote like that; a thousand at most. */
+  get damage(): readonly Damage[] {
+    return this.#tail.damage
+  }
+
   /** Begins a segment that needs nothing in front of it, and tells its first position: what stands before it may be purged. */
   beginAnew(): Promise<number> {
-    return this.submit({ opens: 'purge', urgent: true, decide: () => ({ answer: this.#tail.segment }) })
+    return this.submit({ urgent: true, decide: () => ({ answer: this.#tail.segment, opens: 'purge' }) })
   }
 
   /** Waits until nothing is under way. */
@@ -130,7 +137,7 @@ export class Replica<S> {
         rest = await this.#carryOut(waiting)
       } catch (error) {
         this.#tail.unload(error)
-        for (const { reject } of waiting) reject(error)
+        rest = rejectWith(error, waiting)
         if (this.#tail.suspect) await this.#rescue()
       }
       this.#queue = [...rest, ...this.#queue]
@@ -152,12 +159,11 @@ export class Replica<S> {
       await tail.load()
       if (writes || tail.suspect) await this.#makeWritable()
       await this.#lookUp(waiting)
-      const opens = waiting.find(({ operation }) => operation.opens !== undefined && !tail.isOpenedFor(operation.opens))?.operation.opens
-      if (opens !== undefined) {
-        await this.#seal(opens)
+      const plan = this.#plan(waiting)
+      if (plan.opens !== undefined) {
+        await this.#seal(plan.opens)
         continue
       }
-      const plan = this.#plan(waiting)
       if (plan.counted.length === 0) {
         if (await tail.pull()) continue
         await tail.makeDurable()
@@ -212,15 +218,16 @@ export class Replica<S> {
     let state = tail.state
     let urgent = false
     for (const item of waiting) {
-      const known = (key: KeyHash): KeyEntry | undefined => fresh.get(key) ?? tail.keys.get(key) ?? item.known.get(key)
-      const decision = decide(item, state, known)
-      if (decision.write === undefined) {
-        planned.push({ waiting: item, settle: settleWith(item, decision), end: undefined })
-        continue
+      const decision = decide(item, state, (key) => fresh.get(key) ?? this.#known(item, key))
+      if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
+        if (planned.length === 0) return { group, planned, counted, state, urgent, opens: decision.opens }
+        break
       }
-      const body = this.#encode(item, decision.write)
-      if (body instanceof HoldfastError) {
-        planned.push({ waiting: item, settle: () => item.reject(body), end: undefined })
+      // What must stand first in a segment does not share a group with what comes before it.
+      if (decision.opens !== undefined && counted.length > 0) break
+      const body = decision.write === undefined ? undefined : this.#encode(item, decision.write)
+      if (body === undefined || body instanceof Error) {
+        planned.push({ waiting: item, settle: settleWith(item, body === undefined ? decision : { refuse: body }), end: undefined })
         continue
       }
       if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
@@ -244,7 +251,14 @@ export class Replica<S> {
     return { group, planned, counted, state, urgent }
   }
 
-  #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | HoldfastError {
+  /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
+  #known(item: Waiting<S>, key: KeyHash): KeyEntry | undefined {
+    const entry = this.#tail.keys.get(key) ?? item.known.get(key)
+    return entry !== undefined && entry.at >= this.#options.model.keysFrom(this.#tail.state) ? entry : undefined
+  }
+
+  /** The body of a record, or why there can be none. */
+  #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | Error {
     const { type, payload, parent } = write
     const draft = { id: item.id, at: item.at, type, payload, ...(parent === undefined ? {} : { parent }) }
     try {
@@ -253,8 +267,7 @@ export class Replica<S> {
       item.body = same && item.body !== undefined ? { ...item.body, draft } : encodeBody(draft)
       return item.body
     } catch (error) {
-      if (error instanceof HoldfastError) return error
-      throw error
+      return error as Error
     }
   }
 
@@ -328,12 +341,22 @@ export class Replica<S> {
   }
 }
 
+/**
+ * Tells everybody, but for those who only read while others could not write: a full disk can be read. Returns those who go on waiting.
+ */
+function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): Waiting<S>[] {
+  const readers = waiting.filter(({ operation }) => operation.readOnly === true)
+  const kept = error instanceof HoldfastError && error.outcome === 'none' && readers.length < waiting.length ? readers : []
+  for (const item of waiting) if (!kept.includes(item)) item.reject(error)
+  return kept
+}
+
 /** A mistake inside one operation is told to its caller and stops no other. */
 function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry | undefined): Decision<unknown> {
   try {
     return item.operation.decide(state, known)
   } catch (error) {
-    return { refuse: error as HoldfastError }
+    return { refuse: error as Error }
   }
 }
 

@@ -87,7 +87,7 @@ export class Tail<S> {
   /** Whether a record placed now would stand first in a segment that was begun for this reason. */
   isOpenedFor(why: SealReason): boolean {
     if (this.sealed || !this.#fold.fresh) return false
-    return this.segment === 0 || why !== 'purge' || this.#lastSeal?.why === 'purge'
+    return this.segment === 0 || why !== 'purge' || this.#fold.checkpointCopies > 1
   }
 
   async load(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Holds what clients were told against what stands in the journals. Each finding is a broken promise. */
 import type { Counted } from '../../src/record/fold.ts'
+import { WRITTEN_TWICE } from '../../src/record/record.ts'
 import type { Attempt } from './client.ts'
 import { model, type Seen } from './model.ts'
 import type { JournalFound, Journals } from './reader.ts'
@@ -38,18 +39,19 @@ export function checkRun(input: CheckInput): { findings: Finding[]; limits: numb
 export function checkRot(rotten: { readonly journal: number; readonly at: number }, before: Journals, after: Journals): Finding[] {
   const findings: Finding[] = []
   for (const [index, journal] of before.entries()) {
-    const left = new Map(after[index]?.counted.map(({ at, crc }) => [at, crc]))
-    for (const { at, end, crc, record, carried } of journal.counted) {
+    // By id: of a record that stands twice, or is carried along, another copy may count now.
+    const left = new Set(after[index]?.counted.map(({ record }) => record.id))
+    const known = new Set(journal.counted.map(({ record }) => record.id))
+    // The disk was full when the second copy was written, and now the first one is gone too: what follows stands on nothing.
+    if (journal.counted.some(({ record }) => record.type === 'session.created' && !left.has(record.id))) continue
+    for (const { at, end, record, carried } of journal.counted) {
       // A carried line stands elsewhere than its position says.
-      if (carried) continue
-      const hit = index === rotten.journal && at <= rotten.at + 2 && rotten.at < end
-      if (!hit && left.get(at) !== crc)
-        findings.push({ what: 'rot cost another record', detail: `${String(record.attempt)} at ${at}, the bit is at ${rotten.at}` })
+      const hit = carried || (index === rotten.journal && at <= rotten.at + 2 && rotten.at < end)
+      const detail = `${String(record.attempt)} at ${at}, the bit is at ${rotten.at}`
+      if (!hit && !left.has(record.id)) findings.push({ what: 'rot cost another record', detail })
     }
-    const known = new Map(journal.counted.map(({ at, crc }) => [at, crc]))
-    for (const { at, crc, record } of after[index]?.counted ?? []) {
-      const copy = journal.counted.some((other) => other.record.id === record.id)
-      if (!copy && known.get(at) !== crc) findings.push({ what: 'rot made a record', detail: `at ${at}` })
+    for (const { at, record } of after[index]?.counted ?? []) {
+      if (!known.has(record.id)) findings.push({ what: 'rot made a record', detail: `at ${at}` })
     }
   }
   return findings
@@ -99,7 +101,10 @@ class JournalCheck {
     for (const attempt of this.#attempts) {
       if (attempt.told !== 'done' && attempt.told !== 'duplicate') continue
       if (attempt.at < this.#journal.kept) continue
-      const found = this.#counted.find(({ at }) => at === attempt.at)
+      // Of a record that is written twice, the other copy may be the one that is left.
+      const found =
+        this.#counted.find(({ at }) => at === attempt.at) ??
+        this.#counted.find(({ record }) => record.key === attempt.wish && WRITTEN_TWICE.has(record.type))
       const right =
         found !== undefined && found.record.key === attempt.wish && (attempt.told === 'duplicate' || found.record.attempt === attempt.name)
       if (right) continue

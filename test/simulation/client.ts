@@ -58,7 +58,6 @@ export function operationFor(wish: Wish, attempt: string, expected: number | und
   const type = wish.kind === 'create' ? 'session.created' : wish.kind === 'delete' ? 'session.deleted' : 'messages.appended'
   return {
     keys: [key],
-    ...(wish.kind === 'create' ? { opens: 'new incarnation' } : {}),
     ...(wish.kind === 'delete' ? { urgent: true } : {}),
     decide: (seen, known) => {
       const first = known(key)
@@ -66,7 +65,8 @@ export function operationFor(wish: Wish, attempt: string, expected: number | und
       if (wish.kind === 'create' && seen.alive) return { refuse: EXISTS }
       if (wish.kind !== 'create' && !seen.alive) return { refuse: ABSENT }
       if (expected !== undefined && seen.count !== expected) return { refuse: NOT_EXPECTED }
-      return { write: { type, payload: { ...payload, saw: seen.count } }, answer: ({ at }) => ({ told: 'done', at, seen }) }
+      const opens = wish.kind === 'create' ? ({ opens: 'new incarnation' } as const) : {}
+      return { ...opens, write: { type, payload: { ...payload, saw: seen.count } }, answer: ({ at }) => ({ told: 'done', at, seen }) }
     },
   }
 }

@@ -9,7 +9,7 @@ import { LIMITS, type Limits } from '../../record/limits.ts'
 import { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import { Exclusive } from './exclusive.ts'
-import { isMissing, unreadable, unwritable } from './failures.ts'
+import { isMissing, isReadOnly, unreadable, unwritable } from './failures.ts'
 import { Feed } from './feed.ts'
 import { IdIndexes } from './id-indexes.ts'
 import { identify } from './identity.ts'
@@ -70,30 +70,27 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   })
 }
 
+/**
+ * Makes the store's directory, with those that lead to it, and makes their names durable. Also if they exist: another process may have
+ * made them just now, and died.
+ */
 async function makeRoot(disk: Disk, root: string): Promise<void> {
+  const ancestors = [root]
+  for (let path = root; dirname(path) !== path; path = dirname(path)) ancestors.unshift(dirname(path))
   try {
-    await disk.list(root)
-    return
-  } catch (error) {
-    if (!isMissing(error)) throw unreadable(error, 'The store')
-  }
-  try {
-    const missing: string[] = []
-    for (let path = root; ; path = dirname(path)) {
-      missing.unshift(path)
-      const parent = dirname(path)
-      if (
-        parent === path ||
-        (await disk.list(parent).then(
-          () => true,
-          () => false,
-        ))
-      )
-        break
-    }
-    for (const path of missing) {
-      await disk.makeDirectory(path)
-      await disk.syncDirectory(dirname(path))
+    const exists = await disk.list(root).then(
+      () => true,
+      (error: unknown) => {
+        if (!isMissing(error)) throw unreadable(error, 'The store')
+        return false
+      },
+    )
+    if (!exists) for (const path of ancestors.slice(1)) await disk.makeDirectory(path)
+    for (const path of ancestors.slice(0, -1)) {
+      await disk.syncDirectory(path).catch((error: unknown) => {
+        // A directory that may not be read was not made by us.
+        if (!isReadOnly(error)) throw error
+      })
     }
   } catch (error) {
     throw unwritable(error, 'The store')
