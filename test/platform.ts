@@ -6,7 +6,7 @@
  *   test.skipIf(!strace.available)('an append survives a failing fdatasync', …)
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -24,7 +24,15 @@ const PROBES = {
   /** `strace` that may trace and inject. */
   strace: () => failureOf('strace', ['-f', '-o', '/dev/null', '-e', 'inject=fdatasync:error=EIO:when=1', process.execPath, '--version']),
   /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
-  tmpfs: probeTmpfs,
+  tmpfs: () => probeMount((directory) => failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])),
+  /** The same with a disk file system in an image file, which a loop device makes a disk. */
+  ext4: () =>
+    probeMount(
+      (directory, image) =>
+        failureOf('truncate', ['--size=1M', image]) ||
+        failureOf('mkfs.ext4', ['-q', image]) ||
+        failureOf('mount', ['-o', 'loop', image, directory]),
+    ),
 } as const
 
 export function requirePlatform(need: PlatformNeed): Platform {
@@ -42,11 +50,13 @@ function failureOf(program: string, words: readonly string[]): string {
   return status === 0 ? '' : `${program} ended with ${status}: ${stderr.trim()}`
 }
 
-function probeTmpfs(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-tmpfs-'))
+function probeMount(mount: (directory: string, image: string) => string): string {
+  const parent = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  const directory = join(parent, 'mount')
+  mkdirSync(directory)
   try {
-    return failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]) || failureOf('umount', [directory])
+    return mount(directory, join(parent, 'image')) || failureOf('umount', [directory])
   } finally {
-    rmdirSync(directory)
+    rmSync(parent, { recursive: true })
   }
 }

@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { TROUBLES } from './plan.ts'
 import { simulate } from './run.ts'
 
 const { values } = parseArgs({
@@ -11,6 +12,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
     trace: { type: 'string' },
+    trouble: { type: 'string' },
     'until-broken': { type: 'boolean', default: false },
     quiet: { type: 'boolean', default: false },
   },
@@ -18,8 +20,9 @@ const { values } = parseArgs({
 
 const from = Number(values.from)
 const seeds = Number(values.seeds)
-if (!Number.isSafeInteger(from) || !Number.isSafeInteger(seeds) || seeds < 1) {
-  console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--until-broken] [--trace FILE]')
+const focus = TROUBLES.find((trouble) => trouble === values.trouble)
+if (values.trouble !== focus || !Number.isSafeInteger(from) || !Number.isSafeInteger(seeds) || seeds < 1) {
+  console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--trouble KIND] [--until-broken] [--trace FILE]')
   process.exit(2)
 }
 
@@ -28,7 +31,7 @@ const sum = { steps: 0, attempts: 0, acknowledged: 0, kills: 0, powerLosses: 0, 
 let broken = 0
 let done = 0
 for (let seed = from; seed < from + seeds; seed++) {
-  const report = await simulate(seed, values.trace !== undefined)
+  const report = await simulate(seed, { trace: values.trace !== undefined, ...(focus === undefined ? {} : { focus }) })
   done++
   for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += report[key]
   if (report.findings.length > 0) {

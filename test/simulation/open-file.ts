@@ -124,7 +124,9 @@ export class OpenFile implements DiskFile, Handle {
       throw faults.error('write', this.#path)
     }
     if (bytes.length < 2 || !faults.strikes('shortWrite')) return undefined
-    return this.#land(bytes.subarray(0, 1 + random.int(bytes.length - 1)))
+    // The worst place to stop is right in front of the last newline.
+    const count = random.chance(0.2) ? bytes.length - 1 : 1 + random.int(bytes.length - 1)
+    return this.#land(bytes.subarray(0, count))
   }
 
   /** Lands what there is room for. A full disk is an error only to a write that landed nothing at all. */

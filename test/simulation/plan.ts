@@ -2,6 +2,10 @@
 import { everyCallFails, type FaultPlan } from './faults.ts'
 import type { Random } from './random.ts'
 
+/** What goes wrong in a run. `purge` is no failure: sessions are deleted, created again and purged all the time. */
+export const TROUBLES = ['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'purge', 'all'] as const
+export type Trouble = (typeof TROUBLES)[number]
+
 export interface Plan {
   readonly journals: number
   readonly processes: number
@@ -21,13 +25,17 @@ export interface Plan {
   /** Nobody dies before what a failed sync left is carried along; so not even the stated limit is an excuse. */
   readonly rescued: boolean
   readonly faults: FaultPlan
-  /** Creating, deleting and purging are among the wishes. */
-  readonly rare: boolean
+  /** How often creating, deleting and purging are among the wishes. */
+  readonly rare: 'never' | 'sometimes' | 'often'
+  /** The power goes right after somebody was shown something. */
+  readonly cutAfterReadChance: number
   readonly steps: number
 }
 
-export function makePlan(random: Random): Plan {
-  const trouble = random.pick(['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'all'] as const)
+/** `focus` decides the trouble; otherwise the seed does. */
+export function makePlan(random: Random, focus?: Trouble): Plan {
+  const picked = random.pick(TROUBLES)
+  const trouble = focus ?? picked
   const all = trouble === 'all'
   const full = trouble === 'full' || all
   const rescued = trouble === 'sync' && random.chance(0.5)
@@ -41,7 +49,7 @@ export function makePlan(random: Random): Plan {
   }
   return {
     journals: random.pick([1, 1, 1, 2]),
-    processes: 1 + random.int(4),
+    processes: (trouble === 'purge' ? 2 : 1) + random.int(4),
     clients: 1 + random.int(5),
     wishes: 3 + random.int(12),
     textBytes: random.pick([20, 200, 600]),
@@ -57,7 +65,8 @@ export function makePlan(random: Random): Plan {
     powerLossAtEnd: rescued || (trouble !== 'none' && random.chance(0.6)),
     rescued,
     faults,
-    rare: random.chance(0.4),
+    rare: trouble === 'purge' ? 'often' : random.chance(0.4) ? 'sometimes' : 'never',
+    cutAfterReadChance: trouble === 'power' && random.chance(0.5) ? 0.1 : 0,
     steps: 30_000,
   }
 }

@@ -12,7 +12,7 @@ import { type Attempt, attemptWith, type Kind, type Wish } from './client.ts'
 import { SimulatedMachine } from './disk.ts'
 import { FeedWatcher } from './feed-watcher.ts'
 import { model, type Seen } from './model.ts'
-import { makePlan, type Plan } from './plan.ts'
+import { makePlan, type Plan, type Trouble } from './plan.ts'
 import { Random, simulatedIds } from './random.ts'
 import { readJournals } from './reader.ts'
 import { Scheduler, type SimulatedProcess, simulatedClock } from './scheduler.ts'
@@ -39,22 +39,15 @@ interface Running {
 }
 
 const STORE = '/store'
-const KINDS: readonly Kind[] = [
-  'append',
-  'append',
-  'append',
-  'append',
-  'append if',
-  'append if',
-  'read',
-  'read',
-  'create',
-  'delete',
-  'purge',
-]
+const USUAL: readonly Kind[] = ['append', 'append', 'append', 'append', 'append if', 'append if', 'read', 'read']
+const KINDS: Record<Plan['rare'], readonly Kind[]> = {
+  never: USUAL,
+  sometimes: [...USUAL, 'create', 'delete', 'purge'],
+  often: ['append', 'append', 'append if', 'read', 'create', 'create', 'delete', 'purge', 'purge'],
+}
 
-export async function simulate(seed: number, trace = false): Promise<RunReport> {
-  return new Run(seed, trace).run()
+export async function simulate(seed: number, options: { readonly trace?: boolean; readonly focus?: Trouble } = {}): Promise<RunReport> {
+  return new Run(seed, options).run()
 }
 
 class Run {
@@ -70,13 +63,14 @@ class Run {
   #started = 0
   #clientsLeft = 0
   #over = false
+  #cutNext = false
   #kills = 0
   #powerLosses = 0
 
-  constructor(seed: number, trace: boolean) {
+  constructor(seed: number, { trace = false, focus }: { readonly trace?: boolean; readonly focus?: Trouble }) {
     this.#seed = seed
     this.#random = new Random(seed)
-    this.#plan = makePlan(this.#random)
+    this.#plan = makePlan(this.#random, focus)
     this.#scheduler = new Scheduler(new Random(this.#random.word()))
     if (trace) this.#scheduler.trace = []
     this.#machine = new SimulatedMachine(this.#scheduler, {
@@ -142,7 +136,9 @@ class Run {
     )
     if (files.length === 0) return undefined
     const [path, content] = this.#random.pick(files)
-    const offset = this.#random.int(content.length)
+    // The end of a line belongs to two lines, so it is hit more often than by chance.
+    const newline = content.indexOf(10, this.#random.int(content.length))
+    const offset = newline !== -1 && this.#random.chance(0.3) ? newline : this.#random.int(content.length)
     this.#machine.rot(path, offset, this.#random.int(8))
     return { journal: path.includes('/session-0-') ? 0 : 1, at: Number(path.slice(-22, -6)) + offset }
   }
@@ -187,7 +183,7 @@ class Run {
     if (this.#over) return
     const plan = this.#plan
     if (this.#random.chance(plan.killChance)) this.#killOne()
-    if (this.#powerLosses < plan.powerLosses && this.#random.chance(plan.powerLossChance)) this.#cutPower()
+    if (this.#cutNext || (this.#powerLosses < plan.powerLosses && this.#random.chance(plan.powerLossChance))) this.#cutPower()
     if (this.#random.chance(plan.refillChance))
       this.#machine.capacity = this.#machine.used + this.#random.int(plan.capacity === Number.POSITIVE_INFINITY ? 1 : 20_000)
     if (plan.capacity === Number.POSITIVE_INFINITY) this.#machine.capacity = plan.capacity
@@ -202,12 +198,13 @@ class Run {
 
   #cutPower(): void {
     this.#powerLosses++
+    this.#cutNext = false
     this.#machine.powerLoss()
   }
 
   async #client(index: number): Promise<void> {
     for (let i = 0; i < this.#plan.wishes && !this.#over; i++) {
-      const kind = i === 0 ? 'create' : this.#random.pick(this.#plan.rare ? KINDS : KINDS.slice(0, 8))
+      const kind = i === 0 ? 'create' : this.#random.pick(KINDS[this.#plan.rare])
       const journal = this.#random.int(this.#plan.journals)
       const wish: Wish = {
         name: `${index}.${i}`,
@@ -251,6 +248,7 @@ class Run {
     this.#attempts.push(attempt)
     this.#scheduler.note(running.process, () => `begin ${wish.kind} ${attempt.name} of journal ${wish.journal}`)
     await attemptWith(replica, wish, attempt, running.died, () => this.#scheduler.step)
+    if (attempt.told === 'read' && this.#random.chance(this.#plan.cutAfterReadChance)) this.#cutNext = true
     this.#scheduler.note(
       running.process,
       () => `told ${attempt.told} ${attempt.name} at ${attempt.at} ${attempt.seen?.count ?? ''} ${String(attempt.error ?? '')}`,

@@ -30,12 +30,15 @@ test('2,000 seeds of the real engine on the simulated machine break no promise',
 })
 
 test('a seed replays to the same events', async () => {
-  const [one, two] = [await simulate(7, true), await simulate(7, true)]
+  const [one, two] = [await simulate(7, { trace: true }), await simulate(7, { trace: true })]
   expect(one.trace.length).toBeGreaterThan(100)
   expect(two.trace).toEqual(one.trace)
 })
 
+/** How many seeds a bug may survive. */
+const PATIENCE = 500
+
 test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('the simulation catches: %s', async (_, mutant) => {
-  const { seed, output } = await runSeeds(await plant(mutant), mutant.seed, 1)
-  expect(seed, `It survived; look for another seed with --find.\n${output}`).toBe(mutant.seed)
+  const { seed, output } = await runSeeds(await plant(mutant), mutant, mutant.seed, PATIENCE)
+  expect(seed, `It survived:\n${output}`).toBeDefined()
 })

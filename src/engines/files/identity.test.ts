@@ -30,7 +30,8 @@ test('two processes that make a store at once agree: the first line counts', asy
   const disk: Disk = {
     ...nodeDisk,
     open: async (path, mode) => {
-      if (mode === 'create') await (other ??= open('store-2'))
+      other ??= mode === 'create' ? open('store-2') : undefined
+      if (mode === 'create') await other
       return nodeDisk.open(path, mode)
     },
   }

@@ -40,8 +40,18 @@ export interface Caught {
   readonly output: string
 }
 
-export function runSeeds(home: string, from: number, seeds: number): Promise<Caught> {
-  const args = [join(home, 'test/simulation/main.js'), '--from', String(from), '--seeds', String(seeds), '--until-broken', '--quiet']
+export function runSeeds(home: string, { trouble }: Mutant, from: number, seeds: number): Promise<Caught> {
+  const focus = trouble === undefined ? [] : ['--trouble', trouble]
+  const args = [
+    join(home, 'test/simulation/main.js'),
+    '--from',
+    String(from),
+    '--seeds',
+    String(seeds),
+    '--until-broken',
+    '--quiet',
+    ...focus,
+  ]
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''

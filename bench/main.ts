@@ -1,0 +1,67 @@
+/**
+ * npm run bench -- [--only NAME] [--quick] [--json] [--check] [--write] [--dir DIRECTORY]: measures, and prints a table. With --check, ends
+ * with 1 if a bar is missed; with --write, writes docs/benchmarks.md.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type Benchmark, meets } from './harness.ts'
+import { longJournal } from './long-journal.ts'
+import { describeMachine } from './machine.ts'
+import { manyCallers } from './many-callers.ts'
+import { manyProcesses } from './many-processes.ts'
+import { oneCaller } from './one-caller.ts'
+import { open } from './open.ts'
+import { machineLines, page, type Result, table } from './report.ts'
+
+const BENCHMARKS: readonly Benchmark[] = [oneCaller, manyCallers, manyProcesses, longJournal, open]
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    // Beside the compiled files: on the disk of the repository, never in memory as a temporary directory may be, and ignored by git.
+    dir: { type: 'string', default: join(ROOT, 'build') },
+  },
+})
+
+const chosen = BENCHMARKS.filter(({ name }) => values.only === undefined || name === values.only)
+if (chosen.length === 0) fail(`There is no benchmark "${values.only}"; there are ${BENCHMARKS.map(({ name }) => name).join(', ')}.`)
+if (values.write && (values.quick || values.only !== undefined)) fail('The page is written from a whole run: leave out --quick and --only.')
+
+await mkdir(values.dir, { recursive: true })
+const directory = await mkdtemp(join(resolve(values.dir), 'bench-data-'))
+try {
+  const machine = await describeMachine(directory)
+  const results: Result[] = []
+  for (const benchmark of chosen) {
+    if (!values.json) console.error(`${benchmark.name} …`)
+    const own = join(directory, benchmark.name)
+    await mkdir(own)
+    results.push({ benchmark, figures: await benchmark.run({ directory: own, quick: values.quick }) })
+    await rm(own, { recursive: true })
+  }
+  if (values.json) {
+    const figures = results.flatMap((result) =>
+      result.figures.map((one) => ({ benchmark: result.benchmark.name, ...one, met: meets(one) })),
+    )
+    console.log(JSON.stringify({ machine, quick: values.quick, figures }, null, 2))
+  } else {
+    if (values.quick) console.log('A quick run: the figures say little.\n')
+    console.log(`${machineLines(machine).join('\n')}\n\n${table(results)}`)
+  }
+  if (values.write) await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(machine, results))
+  if (values.check && results.some(({ figures }) => !figures.every(meets))) process.exitCode = 1
+} finally {
+  await rm(directory, { recursive: true, force: true })
+}
+
+function fail(why: string): never {
+  console.error(why)
+  process.exit(2)
+}

@@ -1,0 +1,101 @@
+/** Figures for people: a table for the terminal, and the page docs/benchmarks.md. */
+import { type Bar, type Benchmark, type Figure, meets, type Unit } from './harness.ts'
+import type { Machine } from './machine.ts'
+
+export interface Result {
+  readonly benchmark: Benchmark
+  readonly figures: readonly Figure[]
+}
+
+const HEADINGS = ['benchmark', 'what', 'figure', 'lowest', 'highest', 'must be', 'met']
+
+export function table(results: readonly Result[]): string {
+  const rows = [HEADINGS, ...results.flatMap(rowsOf)]
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+export function machineLines(machine: Machine): string[] {
+  const { cpu, cores, system, node, fileSystem, date, load } = machine
+  return [
+    `Processor: ${cpu}, ${cores} cores`,
+    `System: ${system}, Node ${node}`,
+    `File system: ${fileSystem}`,
+    `Date: ${date}`,
+    `Load of the machine before: ${load.toFixed(2)}`,
+  ]
+}
+
+export function page(machine: Machine, results: readonly Result[]): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return `# Benchmarks
+
+Written by \`npm run bench -- --write\`; every figure on this page was measured by that one run.
+
+${machineLines(machine)
+  .map((line) => `- ${line}`)
+  .join('\n')}
+
+## Figures
+
+${[row(HEADINGS), row(HEADINGS.map(() => '---')), ...results.flatMap(rowsOf).map(row)].join('\n')}
+
+## What is measured
+
+${results.map(({ benchmark }) => `- \`${benchmark.name}\`: ${benchmark.about}`).join('\n')}
+
+Every append is durable before it is answered: each figure includes \`fdatasync\`. A record is a line of 1 KiB, with the address of the
+message before it, and the key of its own message, which goes into the id files. Segments are sealed and new ones made all the while,
+and what that costs is in the figures.
+
+## How to read it
+
+A figure is the median of several rounds, beside the lowest and the highest of them. What is held against another was measured in turns
+with it in the same run, and the ratio was taken turn by turn, because disks and shared machines change from minute to minute. So compare
+ratios, and compare appends per second only within one run. "Must be" is what a release has to show on a local disk.
+
+The bare loop is \`await handle.write(line)\` and \`await handle.datasync()\` on a file opened for appending: the least that Node can do to put
+1 KiB on a disk for good. It reads nothing, decides nothing and checks nothing.
+
+On a disk whose sync is slow, the ratio of one caller comes closer to 1 and that of many callers grows, since what they share is the sync.
+
+## Run it
+
+\`\`\`sh
+npm run bench                             # all of it, some minutes
+npm run bench -- --only many-callers      # one
+npm run bench -- --quick                  # to see that it works
+npm run bench -- --dir /a/directory       # on another disk
+npm run bench -- --check                  # ends with 1 if something is not met
+npm run bench -- --json                   # for programs
+\`\`\`
+`
+}
+
+function rowsOf({ benchmark, figures }: Result): string[][] {
+  return figures.map((figure) => [
+    benchmark.name,
+    figure.name,
+    `${show(figure.median, figure.unit)} ${figure.unit}`,
+    show(figure.low, figure.unit),
+    show(figure.high, figure.unit),
+    figure.bar === undefined ? '' : showBar(figure.bar, figure.unit),
+    figure.bar === undefined ? '' : meets(figure) ? 'yes' : 'NO',
+  ])
+}
+
+function showBar({ is, value }: Bar, unit: Unit): string {
+  return `${is} ${value} ${unit}`
+}
+
+function show(value: number, unit: Unit): string {
+  if (unit === 'appends/s') return Math.round(value).toLocaleString('en')
+  return value.toFixed(2)
+}

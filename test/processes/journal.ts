@@ -1,0 +1,27 @@
+/** One journal in a real directory, as the child programs and the tests open it. */
+import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import { type Ids, systemIds } from '../../src/engine/ids.ts'
+import type { Engine, Journal } from '../../src/engine/port.ts'
+import { type FilesEngineOptions, openFilesEngine } from '../../src/engines/files/engine.ts'
+import { Replica } from '../../src/store/replica.ts'
+import { model, type Seen } from '../simulation/model.ts'
+
+export interface OpenedJournal {
+  readonly engine: Engine
+  readonly journal: Journal
+  readonly replica: Replica<Seen>
+}
+
+export interface JournalOptions extends Omit<FilesEngineOptions, 'keysOf'> {
+  readonly segmentBytes?: number | undefined
+}
+
+/** Every process uses the same session; what distinguishes stores is their directory. */
+export async function openJournal({ segmentBytes, ...options }: JournalOptions): Promise<OpenedJournal> {
+  const clock: Clock = options.clock ?? systemClock
+  const ids: Ids = options.ids ?? systemIds
+  const engine = await openFilesEngine({ ...options, keysOf: model.keysOf })
+  const journal = engine.journal(engine.name('space', 'session'))
+  const limits = segmentBytes === undefined ? {} : { segmentBytes }
+  return { engine, journal, replica: new Replica({ journal, model, clock, ids, limits }) }
+}

@@ -1,0 +1,46 @@
+/** File systems of a chosen size. They need root; tests ask requirePlatform('tmpfs') first. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Mount {
+  readonly directory: string
+  /** Unmounts, even if something still has files open there, and removes what is left. */
+  dispose(): void
+}
+
+export function mountTmpfs(megabytes: number): Mount {
+  return mount((directory) => run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory]))
+}
+
+/** A real disk file system, which counts blocks, keeps some for itself, and finds out late that it is full. */
+export function mountExt4(megabytes: number): Mount {
+  return mount((directory, parent) => {
+    const image = join(parent, 'image')
+    writeFileSync(image, '')
+    truncateSync(image, megabytes * 1024 * 1024)
+    run('mkfs.ext4', ['-q', '-m', '0', image])
+    run('mount', ['-o', 'loop', image, directory])
+  })
+}
+
+function mount(make: (directory: string, parent: string) => void): Mount {
+  const parent = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  const directory = join(parent, 'mount')
+  mkdirSync(directory)
+  make(directory, parent)
+  return {
+    directory,
+    dispose: () => {
+      run('umount', ['--lazy', directory])
+      rmSync(parent, { recursive: true, force: true })
+    },
+  }
+}
+
+function run(program: string, words: readonly string[]): void {
+  const { error, status, stderr } = spawnSync(program, words, { encoding: 'utf8' })
+  if (error !== undefined) throw error
+  if (status !== 0) throw new Error(`${program} ${words.join(' ')} ended with ${status}: ${stderr}`)
+}

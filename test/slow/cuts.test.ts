@@ -1,0 +1,18 @@
+/** Every file of a journal cut at every length, through the real files engine in a real directory. */
+import { expect, test } from 'vitest'
+import { DamagedStore } from '../damage/on-disk.ts'
+import { Original } from '../damage/original.ts'
+import { makeCarriedSample, makeDeletedSample, makeLongSample } from '../damage/sample.ts'
+
+test.each([
+  ['a journal of three segments', makeLongSample],
+  ['the journal of a deleted session', makeDeletedSample],
+  ['a journal whose sync failed', makeCarriedSample],
+])('%s reads, and goes on, with any file cut at any length', async (_, make) => {
+  const store = await DamagedStore.open()
+  try {
+    expect(await store.cuts(new Original(await make()), 1)).toEqual([])
+  } finally {
+    await store.dispose()
+  }
+})
