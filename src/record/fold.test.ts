@@ -69,7 +69,7 @@ describe('rule 1: outside of the journal', () => {
 
   test('is whatever stands at or beyond the first position of the successor, seal or no seal', () => {
     const first = new Page().group(0, draft('a'))
-    const bounded = new Page(0, first.length)
+    const bounded = new Page(0, first.length + LEAD_IN.length)
     expect(bounded.raw(first)).toEqual(['counted a'])
     expect(bounded.put(draft('b'))).toEqual(['outside'])
     const oneMore = new Page(0, first.length + LEAD_IN.length + 1)

@@ -123,7 +123,7 @@ describe('a group', () => {
   })
 
   test('writes every other type once', () => {
-    for (const type of ['messages.appended', 'session.restored', 'segment.sealed', 'share.granted', 'head.moved'] as const) {
+    for (const type of ['messages.appended', 'segment.sealed', 'share.granted', 'head.moved'] as const) {
       const group = new Group(0, '')
       group.add(encodeBody(draft(type)))
       expect(readBack(group.bytes, 0).records).toHaveLength(1)

@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
-import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, WRITTEN_TWICE } from './record.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type Json, type JsonObject, WRITTEN_TWICE } from './record.ts'
 
 /**
  * Every line begins behind one. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or refused
@@ -32,6 +32,7 @@ const RESERVED = ['v', 'id', 'at', 'type', 'parent', 'prev', 'pos', 'base', 'crc
 export interface Body {
   readonly bytes: Buffer
   readonly crc: number
+  /** With the payload as it will be read. */
   readonly draft: Draft
 }
 
@@ -51,9 +52,10 @@ export function encodeBody(draft: Draft): Body {
   for (const field of RESERVED) {
     if (field in draft.payload) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
   }
-  const text = wellFormed(JSON.stringify({ v: FORMAT_VERSION, id: draft.id, at: draft.at, type: draft.type, ...draft.payload }))
+  const json = JSON.stringify({ v: FORMAT_VERSION, id: draft.id, at: draft.at, type: draft.type, ...draft.payload })
+  const text = wellFormed(json)
   const bytes = Buffer.from(text.slice(0, -1))
-  const body = { bytes, crc: crc32(bytes), draft }
+  const body = { bytes, crc: crc32(bytes), draft: text === json ? draft : { ...draft, payload: payloadOf(text) } }
   const size = LEAD_IN.length + bytes.length * copiesOf(body) + STAMP_BYTES
   if (size > LIMITS.recordBytes) {
     throw new HoldfastError(
@@ -232,6 +234,11 @@ export interface Line {
 function wellFormed(json: string): string {
   if (!/\\ud[89a-f]/i.test(json)) return json
   return JSON.stringify(mapStrings(JSON.parse(json)))
+}
+
+function payloadOf(text: string): JsonObject {
+  const { v: _v, id: _id, at: _at, type: _type, ...payload } = JSON.parse(text) as Record<string, Json>
+  return payload
 }
 
 function mapStrings(value: unknown): unknown {

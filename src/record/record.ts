@@ -74,12 +74,13 @@ export interface JournalRecord {
 }
 
 /**
- * Records that take something away, and the one that says whose journal this is, are written twice in one write: one rotten
- * line must not bring back what was removed.
+ * Records that take something away, and those that say whose journal this is or bring it back, are written twice in one write: one
+ * rotten line must not bring back what was removed, nor remove what stands behind it.
  */
 export const WRITTEN_TWICE: ReadonlySet<string> = new Set<RecordType>([
   'session.created',
   'session.deleted',
+  'session.restored',
   'share.revoked',
   'message.erased',
   'memories.retracted',

@@ -155,6 +155,17 @@ describe('an operation that must stand first in a segment', () => {
     expect(types).toEqual(['checkpoint', 'session.created', 'session.created'])
   })
 
+  test('shares no group with what was submitted before it, and all of it is written', async () => {
+    const one = replica(1_000_000)
+    expect(await Promise.all([write('a'), create, write('b')].map((operation) => one.submit(operation)))).toEqual([
+      'written',
+      'written',
+      'written',
+    ])
+    expect(await texts()).toEqual(['a', 'created', 'b'])
+    expect(await journal.segments()).toHaveLength(2)
+  })
+
   test('needs no seal where nothing was written yet', async () => {
     await replica().submit(create)
     expect(await journal.segments()).toEqual([0])

@@ -20,7 +20,7 @@ import { type Counted, countedAt } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
-import type { SealReason } from '../record/record.ts'
+import type { JsonObject, SealReason } from '../record/record.ts'
 import type { Decision, Model, Operation } from './model.ts'
 import { type Damage, Tail } from './tail.ts'
 
@@ -38,6 +38,8 @@ interface Waiting<S> {
   readonly id: string
   readonly at: string
   body: Body | undefined
+  /** What the body was made from. */
+  payload: JsonObject | undefined
   readonly known: Map<KeyHash, KeyEntry>
   /** Up to which segment its keys were looked up. */
   knownBefore: number
@@ -97,6 +99,7 @@ export class Replica<S> {
         id: ids.next(now),
         at: new Date(now).toISOString(),
         body: undefined,
+        payload: undefined,
         known: new Map(),
         knownBefore: -1,
         resolve: resolve as (answer: unknown) => void,
@@ -263,8 +266,10 @@ export class Replica<S> {
     const draft = { id: item.id, at: item.at, type, payload, ...(parent === undefined ? {} : { parent }) }
     try {
       // A lost race changes what stands at the end of a line, and seldom its payload.
-      const same = item.body !== undefined && item.body.draft.payload === payload && item.body.draft.type === type
-      item.body = same && item.body !== undefined ? { ...item.body, draft } : encodeBody(draft)
+      const same = item.body !== undefined && item.payload === payload && item.body.draft.type === type
+      item.body =
+        same && item.body !== undefined ? { ...item.body, draft: { ...draft, payload: item.body.draft.payload } } : encodeBody(draft)
+      item.payload = payload
       return item.body
     } catch (error) {
       return error as Error

@@ -172,6 +172,7 @@ export class Tail<S> {
       for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
     }
     this.state = state
+    this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
     this.#unsynced.delete(this.segment)

@@ -26,6 +26,8 @@ test('F1 torn tail: every whole record is kept, the tear is reported, and append
   await replica.submit(write('four'))
   const found = await inspect(journal)
   expect(found.notes).toEqual(['one', 'two', 'four'])
+  // The writer that went on behind it knows of it as well.
+  expect(replica.damage).toEqual(found.damage)
   // The fragment, and the space that ended it.
   expect(found.damage).toEqual([{ segment: 0, at: begin, length: bytes.length - 20 - begin + 1, as: 'torn' }])
 })

@@ -120,15 +120,17 @@ describe('F5 damage read as empty: a write never replaces what could not be read
   })
 
   test('files that vanish while they are in use are told, and no new session takes their place', async () => {
+    await writeNotes('one')
     const { journal, replica } = await place().open()
-    await replica.submit(write('one'))
-    const sessions = join(place().directory, 'sessions')
-    const away = join(place().directory, 'away')
-    await rename(sessions, away)
-    await journal.close()
-    await expect(replica.submit(write('two'))).rejects.toMatchObject({ code: 'UNREADABLE', outcome: 'none' })
-    expect((await place().segments()).size).toBe(0)
-    await rename(away, sessions)
+    await replica.read()
+    const [name = ''] = (await place().segments()).keys()
+    for (const lost of [join(place().directory, name), join(place().directory, 'sessions')]) {
+      await rename(lost, `${place().directory}/away`)
+      await journal.close()
+      await expect(replica.submit(write('two'))).rejects.toMatchObject({ code: 'UNREADABLE', outcome: 'none' })
+      expect((await place().segments()).size).toBe(0)
+      await rename(`${place().directory}/away`, lost)
+    }
     await replica.submit(write('two'))
     expect((await inspect(journal)).notes).toEqual(['one', 'two'])
   })

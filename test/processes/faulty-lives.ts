@@ -63,8 +63,9 @@ export class FaultyLives {
     return { directory, log: `${directory}.log`, life }
   }
 
-  #faults({ syscall, how, forever = false, everywhere = false }: Trial, life: Life): Fault[] {
-    const own = (this.#calls.get(life) ?? []).filter((call) => syscall.test(call.syscall))
+  #faults({ syscall, how, forever = false, sparse = false, everywhere = false }: Trial, life: Life): Fault[] {
+    const chosen = (call: Call): boolean => syscall.test(call.syscall) && (!sparse || call.when % 2 === 1)
+    const own = (this.#calls.get(life) ?? []).filter(chosen)
     const calls = everywhere ? own.map((call, i): Call => ({ ...call, path: undefined, when: i + 1 })) : own
     return calls.map((call): Fault => ({ ...call, how, forever }))
   }

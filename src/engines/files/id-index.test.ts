@@ -102,7 +102,7 @@ describe('an id file that is missing or wrong is made again', () => {
     ['rotten in its fences', () => rot(idFile(LENGTH), 4_097)],
     ['rotten in its filter', () => rot(idFile(LENGTH), 4_106)],
     ['rotten in its trailer', () => rot(idFile(LENGTH), 4_096 + 8 + 8 + 20)],
-    ['that of another segment', (path) => copyFile(join(directory, idFile(0)), path)],
+    ['that of another segment', (path) => copyFile(join(directory, idFile(2 * LENGTH)), path)],
   ]
 
   test.each(wrongs)('%s', async (_, spoil) => {

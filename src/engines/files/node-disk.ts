@@ -1,6 +1,6 @@
 /** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
 import { constants, fdatasync, fstatSync, readSync, watch, writeSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { promisify } from 'node:util'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
@@ -20,7 +20,7 @@ export const nodeDisk: Disk = {
   },
 
   list: (path) => readdir(path),
-  remove: (path) => rm(path),
+  remove: (path) => unlink(path),
   rename: (from, to) => rename(from, to),
 
   syncDirectory: async (path) => {
@@ -36,7 +36,7 @@ export const nodeDisk: Disk = {
 
   fileSystem: async (path) => {
     if (process.platform !== 'linux') return undefined
-    const found = mountOf(path, await readFile('/proc/self/mountinfo', 'utf8'))
+    const found = mountOf(await realpath(path), await readFile('/proc/self/mountinfo', 'utf8'))
     return found ?? { type: `0x${(await statfs(path)).type.toString(16)}`, mount: path }
   },
 

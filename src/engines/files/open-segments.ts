@@ -88,14 +88,14 @@ export class OpenSegments {
     if (file === undefined) return undefined
     const segment = new Segment({ first, file, writable, directory, directories: this.#directories, poison: this.#poisoned.get(path) })
     this.#open.set(path, segment)
-    this.#evict()
+    this.#evict(segment)
     return segment
   }
 
-  #evict(): void {
+  #evict(opened: Segment): void {
     for (const [path, segment] of this.#open) {
       if (this.#open.size <= this.#limit) return
-      if (segment.inUse) continue
+      if (segment.inUse || segment === opened) continue
       this.#open.delete(path)
       void segment.close()
     }
