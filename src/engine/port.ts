@@ -83,9 +83,9 @@ export interface Journal {
 
   /**
    * Makes the segment that begins at `first`, which is the end of the seal before it, and puts `preamble` (lead-in, checkpoint,
-   * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. Durable on return.
+   * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. Durable on return. `urgent` as for `append`.
    */
-  roll(first: number, preamble: Uint8Array): Promise<void>
+  roll(first: number, preamble: Uint8Array, options?: { readonly urgent?: boolean }): Promise<void>
 
   /**
    * What is known of these keys, of records at positions from `from` on and before `before`, which must be the first position of a

@@ -160,7 +160,7 @@ export class Replica<S> {
       }
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
       await tail.load()
-      if (writes || tail.suspect) await this.#makeWritable()
+      if (writes || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
       await this.#lookUp(waiting)
       const plan = this.#plan(waiting)
       if (plan.opens !== undefined) {
@@ -304,18 +304,18 @@ export class Replica<S> {
   async #rescue(): Promise<void> {
     try {
       await this.#tail.load()
-      await this.#makeWritable()
+      await this.#makeWritable(true)
     } catch (error) {
       this.#tail.unload(error)
     }
   }
 
   /** Leaves a segment in which records may be placed: seals one that can no longer be synced, and makes the next where one is sealed. */
-  async #makeWritable(): Promise<void> {
+  async #makeWritable(urgent: boolean): Promise<void> {
     const tail = this.#tail
     for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
       if (tail.suspect && !tail.sealed && tail.ready) await this.#seal('sync failed')
-      else if (tail.sealed || !tail.ready) await tail.roll()
+      else if (tail.sealed || !tail.ready) await tail.roll(urgent)
       else return
     }
     throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')

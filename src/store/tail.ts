@@ -190,7 +190,7 @@ export class Tail<S> {
    * Makes the segment after a sealed one, or finishes it. Its checkpoint is the state up to the seal and nothing behind it; if the
    * sealed segment cannot be synced, its lines are carried along.
    */
-  async roll(): Promise<void> {
+  async roll(urgent: boolean): Promise<void> {
     const seal = this.#fold.seal ?? this.#lastSeal
     const first = this.#fold.seal?.end ?? this.segment
     let from = least(seal?.from, this.suspectFrom)
@@ -216,7 +216,7 @@ export class Tail<S> {
     })
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
-    await this.#journal.roll(first, Buffer.concat([...checkpoints, ...carried].flatMap((line) => [LEAD_IN, line])))
+    await this.#journal.roll(first, Buffer.concat([...checkpoints, ...carried].flatMap((line) => [LEAD_IN, line])), { urgent })
     this.#suspectFrom = undefined
     this.#unsynced.clear()
     await this.pull()

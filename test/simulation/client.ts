@@ -11,7 +11,7 @@ import type { Seen } from './model.ts'
 export type Kind = 'append' | 'append if' | 'create' | 'delete' | 'read' | 'purge'
 
 /** `done`: a record of this attempt stands at `at`. `duplicate`: an earlier attempt's does. `none`: it failed, and left nothing. */
-export type Told = 'done' | 'duplicate' | 'refused' | 'none' | 'unknown' | 'died' | 'read'
+type Told = 'done' | 'duplicate' | 'refused' | 'none' | 'unknown' | 'died' | 'read'
 
 export interface Attempt {
   /** Stands in the record that this attempt writes, and in no other. */
@@ -50,7 +50,7 @@ const EXISTS = new HoldfastError('ALREADY_EXISTS', 'There is such a session.')
 const NOT_EXPECTED = new HoldfastError('CONFLICT', 'Somebody wrote in between.')
 
 /** The operation that fulfils a wish. `expected` is the count that an `append if` wants to meet. */
-export function operationFor(wish: Wish, attempt: string, expected: number | undefined): Operation<Seen, Answer> {
+function operationFor(wish: Wish, attempt: string, expected: number | undefined): Operation<Seen, Answer> {
   const key = hashKey('operation', wish.name)
   const payload = { key: wish.name, attempt, text: wish.text, ...(expected === undefined ? {} : { expected }) }
   if (wish.kind === 'read' || wish.kind === 'purge')

@@ -13,10 +13,14 @@ import { FaultyLives } from '../processes/faulty-lives.ts'
 const strace = requirePlatform('strace')
 
 describe.skipIf(!strace.available)('no promise is broken, no file stays open, and no answer is other than ours, by', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-failing-'))
-  const lives = new FaultyLives(directory)
+  let directory: string
+  let lives: FaultyLives
 
-  beforeAll(() => lives.count())
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'holdfast-failing-'))
+    lives = new FaultyLives(directory)
+    await lives.count()
+  })
 
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { requirePlatform } from '../platform.ts'
 import { Child } from '../processes/children.ts'
 import { inspect } from '../processes/inspection.ts'
@@ -23,9 +23,13 @@ const ENOUGH_BYTES = 4_000_000
 /** Only the store makes such calls, so strace need not tell one file from another. */
 const FAILING = ['fdatasync', 'fdatasync', 'fsync', 'pread64']
 
-const directory = mkdtempSync(join(tmpdir(), 'holdfast-syncs-'))
+let directory: string
 
-afterAll(() => rmSync(directory, { recursive: true, force: true }))
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-syncs-'))
+})
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 test.skipIf(!strace.available)('writers whose disks fail now and then break no promise, and a reader sees one order', async () => {
   const store = join(directory, 'store')

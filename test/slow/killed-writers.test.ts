@@ -16,13 +16,14 @@ const READERS = 2
 
 describe('eight writers of records from 300 bytes to 1 MB, and two readers, killed and stopped at random', () => {
   const seed = Math.floor(Math.random() * 2 ** 32)
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
+  let directory: string
   let crowd: Crowd
   let logs: LogLine[][]
   let attempts: LoggedAttempt[]
   let inspection: Inspection
 
   beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
     crowd = new Crowd({
       directory,
       writers: WRITERS,

@@ -15,7 +15,7 @@ import { seeGrowth, segmentFiles } from '../processes/segments.ts'
 import type { WriterOptions } from '../processes/writer/main.ts'
 
 const tmpfs = requirePlatform('tmpfs')
-const ENOUGH = 6
+const ENOUGH = 4
 /** A busy machine lets many writes end before the kill arrives. */
 const PATIENCE_MS = 40_000
 

@@ -134,7 +134,12 @@ export class Feed {
     const newest = files.at(-1)
     if (newest !== undefined) {
       const file = await disk.open(join(directory, newest), 'append')
-      if (file.stat().size <= fileBytes) return file
+      try {
+        if (file.stat().size <= fileBytes) return file
+      } catch (error) {
+        await file.close()
+        throw error
+      }
       await file.close()
     }
     const number = newest === undefined ? 0 : Number(newest.slice(0, 8)) + 1

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Ids } from '../../engine/ids.ts'
 import type { Counted } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
-import type { Disk } from './disk.ts'
+import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
 import { allEntries, encodeEntry, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
 import { firstOf, idFile } from './names.ts'
@@ -127,8 +127,9 @@ export class IdIndex {
     const { disk, directory } = this.#options
     const first = Math.max(-1, ...firsts.filter((candidate) => candidate <= position))
     if (first === -1) return undefined
+    let file: DiskFile | undefined
     try {
-      const file = await disk.open(join(directory, idFile(first)), 'read')
+      file = await disk.open(join(directory, idFile(first)), 'read')
       const ids = await readIdFile(file)
       if (ids !== undefined && ids.first === first && ids.end > position)
         return { first: ids.first, end: ids.end, count: ids.count, file: ids }
@@ -136,6 +137,7 @@ export class IdIndex {
       return undefined
     } catch {
       // It is derived: whatever is wrong with it, the segments tell.
+      await file?.close().catch(() => undefined)
       return undefined
     }
   }

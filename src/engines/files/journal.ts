@@ -103,12 +103,12 @@ export class FilesJournal implements Journal {
     })
   }
 
-  roll(first: number, preamble: Uint8Array): Promise<void> {
+  roll(first: number, preamble: Uint8Array, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<void> {
     return this.#parts.track(async () => {
       const open = await this.#hold(first, true)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
       try {
-        open.see(await this.#ensurePreamble(open, preamble))
+        open.see(await this.#ensurePreamble(open, preamble, urgent))
         await open.sync()
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
@@ -142,6 +142,8 @@ export class FilesJournal implements Journal {
           await this.#parts.disk.remove(path)
         }
         if (freed > 0) await this.#parts.disk.syncDirectory(this.#directory)
+        // The room of a removed file comes back when it is closed; indexing may have opened one again.
+        await this.#parts.segments.close(this.#directory)
       } catch (error) {
         throw unwritable(error, 'The journal')
       }
@@ -210,6 +212,8 @@ export class FilesJournal implements Journal {
         open = await this.#hold(segment, true)
       }
       if (open === undefined) return undefined
+      // Rights may change: the next attempt opens it anew.
+      if (!open.writable) this.#parts.segments.discard(this.#directory, open)
       if (!open.writable)
         throw new HoldfastError('UNAVAILABLE', 'The journal may only be read here. Check the owner, the rights and the mount of the store.')
       if (sync) await open.sync()
@@ -274,8 +278,8 @@ export class FilesJournal implements Journal {
     }
   }
 
-  /** The space kept in reserve is for this too: a store that cannot roll can neither be written nor emptied. */
-  async #ensurePreamble(open: Segment, preamble: Uint8Array): Promise<number> {
+  /** The space kept in reserve is for this too, if something is to be removed: a store that cannot roll could not be emptied. */
+  async #ensurePreamble(open: Segment, preamble: Uint8Array, urgent: boolean): Promise<number> {
     try {
       for (let attempt = 0; ; attempt++) {
         const content = await open.file.read(0, open.file.stat().size)
@@ -285,7 +289,7 @@ export class FilesJournal implements Journal {
           if (!isFull(error)) throw error
           return 0
         })
-        if (written < preamble.length) await this.#parts.reserve.release()
+        if (written < preamble.length && !(urgent && (await this.#parts.reserve.release()))) throw noSpace()
       }
     } catch (error) {
       throw unwritable(error, 'The journal')

@@ -6,7 +6,7 @@
  */
 import type { Trouble } from '../plan.ts'
 
-export interface Edit {
+interface Edit {
   readonly file: string
   /** Must occur exactly once. */
   readonly find: string
