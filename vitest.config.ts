@@ -23,7 +23,7 @@ export default defineConfig({
           ...shared,
           name: 'slow',
           include: ['test/slow/**/*.test.ts'],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
           hookTimeout: 60_000,
         },
       },
