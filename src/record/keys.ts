@@ -24,6 +24,6 @@ export interface KeyEntry {
 /** Which keys a counted record holds. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
-export function hashKey(kind: 'message' | 'operation', key: string): KeyHash {
+export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry', key: string): KeyHash {
   return hash('sha256', `${kind} ${key}`, 'hex').slice(0, 32)
 }

@@ -12,6 +12,13 @@ export const LIMITS = {
   idBytes: 512,
   /** Messages in one record: an index into a record must fit two bytes of an id file. */
   messagesPerRecord: 10_000,
+  /** Messages in one page, and sessions. */
+  pageMessages: 1000,
+  pageSessions: 1000,
+  /** Titles and workspaces; metadata and policies, each as JSON; tags of one session. */
+  titleBytes: 4096,
+  metadataBytes: 64 * 1024,
+  tags: 100,
   /** Nesting of a message; deeper JSON can overflow a parser's stack. */
   jsonDepth: 256,
   /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */
@@ -29,6 +36,8 @@ export const LIMITS = {
   readBytes: 1024 * 1024,
   /** Kept free by a file of its own, and released for delete, purge and seal. */
   reserveBytes: 1024 * 1024,
+  /** Sessions that one store keeps in memory. */
+  replicas: 1000,
   /** Segments that one store keeps open. */
   openSegments: 256,
   /** Parts of id files that one store keeps in memory. */

@@ -1,8 +1,7 @@
 /** What a replica keeps of a journal. Pure: a state is a value, and the same records give the same state in every process. */
 import type { Counted } from '../record/fold.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../record/keys.ts'
-import type { Place } from '../record/line.ts'
-import type { Draft, JsonObject, SealReason } from '../record/record.ts'
+import type { KeysOf } from '../record/keys.ts'
+import type { JsonObject } from '../record/record.ts'
 
 export interface Model<S> {
   readonly initial: S
@@ -15,27 +14,3 @@ export interface Model<S> {
   /** Keys of segments that begin before this position belong to an earlier incarnation. */
   keysFrom(state: S): number
 }
-
-/** Something that a caller wants: decided again whenever others wrote first, on everything that stands in front of its place. */
-export interface Operation<S, R> {
-  /** Message ids and operation keys to look up before deciding. */
-  readonly keys?: readonly KeyHash[]
-  /** Decides nothing but reads: no segment is made for it. */
-  readonly readOnly?: boolean
-  /** Removes something, so it may use the space kept in reserve. */
-  readonly urgent?: boolean
-  decide(state: S, known: (key: KeyHash) => KeyEntry | undefined): Decision<R>
-}
-
-export type Decision<R> = {
-  /** Holds only in a segment that was begun for this reason and has no record yet: the current one is sealed, and this is decided again. */
-  readonly opens?: SealReason
-} & (
-  | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
-      readonly write: Pick<Draft, 'type' | 'payload' | 'parent'>
-      readonly answer: (place: Place) => R
-    }
-  /** Nothing to write: the first outcome of a repeated call, or what was read. */
-  | { readonly answer: R; readonly write?: undefined }
-  | { readonly refuse: Error; readonly write?: undefined }
-)

@@ -5,8 +5,9 @@ import type { Appended, Journal } from '../engine/port.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
+import type { Operation } from '../session/decision.ts'
 import { history } from './history.ts'
-import type { Model, Operation } from './model.ts'
+import type { Model } from './model.ts'
 import { Replica } from './replica.ts'
 
 type Texts = readonly string[]

@@ -6,8 +6,9 @@ import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
 import { hashKey } from '../record/keys.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
+import type { Operation } from '../session/decision.ts'
 import { history } from './history.ts'
-import type { Model, Operation } from './model.ts'
+import type { Model } from './model.ts'
 import { Replica } from './replica.ts'
 
 interface Kept {

@@ -7,7 +7,8 @@ import { HoldfastError } from '../errors.ts'
 import { hashKey } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
-import type { Model, Operation } from './model.ts'
+import type { Operation } from '../session/decision.ts'
+import type { Model } from './model.ts'
 import { Replica } from './replica.ts'
 
 type Texts = readonly string[]

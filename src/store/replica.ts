@@ -21,7 +21,8 @@ import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
-import type { Decision, Model, Operation } from './model.ts'
+import type { Decision, Operation } from '../session/decision.ts'
+import type { Model } from './model.ts'
 import { type Damage, Tail } from './tail.ts'
 
 export interface ReplicaOptions<S> {
@@ -114,14 +115,36 @@ export class Replica<S> {
     return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
   }
 
+  /** What is known of keys in the current incarnation: the last record that holds each. */
+  find(keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
+    return this.submit({ keys, readOnly: true, decide: (_, known) => ({ answer: keys.map(known) }) })
+  }
+
   /** Stretches of what was read so far that nobody wrote like that; a thousand at most. */
   get damage(): readonly Damage[] {
     return this.#tail.damage
   }
 
   /** Begins a segment that needs nothing in front of it, and tells its first position: what stands before it may be purged. */
-  beginAnew(): Promise<number> {
-    return this.submit({ urgent: true, decide: () => ({ answer: this.#tail.segment, opens: 'purge' }) })
+  async beginAnew(): Promise<number> {
+    return (await this.beginAnewIf(() => true)) as number
+  }
+
+  /** The same, if the state still allows it where the seal would stand; otherwise undefined. */
+  beginAnewIf(allowed: (state: S) => boolean): Promise<number | undefined> {
+    return this.submit({
+      urgent: true,
+      decide: (state) => (allowed(state) ? { answer: this.#tail.segment, opens: 'purge' } : { answer: undefined }),
+    })
+  }
+
+  /** Where the journal ends now. */
+  end(): Promise<number> {
+    return this.submit({ readOnly: true, decide: () => ({ answer: this.#tail.end }) })
+  }
+
+  get busy(): boolean {
+    return this.#draining !== undefined
   }
 
   /** Waits until nothing is under way. */
@@ -368,5 +391,5 @@ function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry
 function settleWith<S>(item: Waiting<S>, decision: Decision<unknown>, place?: Place): () => void {
   if ('refuse' in decision) return () => item.reject(decision.refuse)
   if (decision.write === undefined) return () => item.resolve(decision.answer)
-  return () => item.resolve(decision.answer(place as Place))
+  return () => item.resolve(decision.answer({ ...(place as Place), id: item.id }))
 }

@@ -5,8 +5,9 @@ import type { Engine, Journal } from '../../src/engine/port.ts'
 import { type FilesEngineOptions, openFilesEngine } from '../../src/engines/files/engine.ts'
 import { hashKey } from '../../src/record/keys.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
+import type { Operation } from '../../src/session/decision.ts'
 import { history } from '../../src/store/history.ts'
-import type { Model, Operation } from '../../src/store/model.ts'
+import type { Model } from '../../src/store/model.ts'
 import { Replica, type ReplicaOptions } from '../../src/store/replica.ts'
 
 type Notes = readonly string[]

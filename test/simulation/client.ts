@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from '../../src/errors.ts'
 import { hashKey } from '../../src/record/keys.ts'
-import type { Operation } from '../../src/store/model.ts'
+import type { Operation } from '../../src/session/decision.ts'
 import type { Replica } from '../../src/store/replica.ts'
 import type { Seen } from './model.ts'
 

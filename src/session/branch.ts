@@ -1,0 +1,76 @@
+/** The way from the root to a message, as stretches of runs: pure arithmetic on depths. */
+import type { Address } from '../record/record.ts'
+import type { Point, Run, SessionState, Stretch } from './state.ts'
+
+/** The run of everything that a fork inherits. */
+export const PAST = -1
+
+type Tree = Pick<SessionState, 'runs' | 'past'>
+
+/** The branch that ends at a point, from the root on. */
+export function branchTo(tree: Tree, point: Point): Stretch[] {
+  const stretches: Stretch[] = []
+  let at = point.at
+  let depth = point.n
+  while (at !== null) {
+    const run = runOf(tree.runs, at)
+    if (run === undefined) break
+    if (depth > run.n) stretches.push({ run: run.at, from: run.n, to: depth, first: run.at, last: at[0] })
+    depth = Math.min(depth, run.n)
+    at = run.parent
+  }
+  if (depth > 0 && tree.past.length > 0) stretches.push({ run: PAST, from: 0, to: depth, first: 0, last: 0 })
+  return stretches.reverse()
+}
+
+/** The run that holds an address: runs lie in the journal one behind the other. */
+export function runOf(runs: readonly Run[], [position]: Address): Run | undefined {
+  let low = 0
+  let high = runs.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((runs[middle] as Run).at <= position) low = middle + 1
+    else high = middle
+  }
+  return runs[low - 1]
+}
+
+/** Whether a message of a depth lies on a branch. */
+export function isOn(branch: readonly Stretch[], run: number, depth: number): boolean {
+  return branch.some((stretch) => stretch.run === run && stretch.from < depth && depth <= stretch.to)
+}
+
+/** What of these stretches also lies in the others. */
+export function common(stretches: readonly Stretch[], others: readonly Stretch[]): Stretch[] {
+  return stretches.flatMap((stretch) =>
+    others.flatMap((other) => {
+      const from = Math.max(stretch.from, other.from)
+      const to = Math.min(stretch.to, other.to)
+      if (stretch.run !== other.run || from >= to) return []
+      return [{ ...stretch, from, to, first: Math.max(stretch.first, other.first), last: Math.min(stretch.last, other.last) }]
+    }),
+  )
+}
+
+/** What of these stretches lies in none of the others. Where one is cut, the positions still bound what is left. */
+export function without(stretches: readonly Stretch[], others: readonly Stretch[]): Stretch[] {
+  let left = [...stretches]
+  for (const other of others) {
+    left = left.flatMap((stretch) => {
+      if (stretch.run !== other.run || other.to <= stretch.from || other.from >= stretch.to) return [stretch]
+      const before = { ...stretch, to: other.from, last: Math.min(stretch.last, other.first) }
+      const behind = { ...stretch, from: other.to, first: Math.max(stretch.first, other.last) }
+      return [before, behind].filter(({ from, to }) => from < to)
+    })
+  }
+  return left
+}
+
+export function count(stretches: readonly Stretch[]): number {
+  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+}
+
+/** Everything that archives hold, on whatever branch. */
+export function archivedOf({ archives }: Pick<SessionState, 'archives'>): Stretch[] {
+  return archives.flatMap(({ takes, covers }) => [...takes, ...covers])
+}

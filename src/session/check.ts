@@ -1,0 +1,96 @@
+/** What callers hand in, checked before anything else happens: a refusal says what was expected and what came. */
+import { HoldfastError } from '../errors.ts'
+import { LIMITS } from '../record/limits.ts'
+import type { Json, JsonObject } from '../record/record.ts'
+import type { Descriptive } from './decide.ts'
+
+/** The name of a session, a space, a message, a snapshot, a key: any text, within the limit. */
+export function checkId(what: string, id: unknown): string {
+  if (typeof id !== 'string' || id === '') throw invalid(`${what} must be a text that is not empty; got ${shown(id)}.`)
+  if (!id.isWellFormed()) throw invalid(`${what} has half of a surrogate pair, which cannot be stored.`)
+  const bytes = Buffer.byteLength(id)
+  if (bytes > LIMITS.idBytes) throw invalid(`${what} has ${bytes} bytes; the limit is ${LIMITS.idBytes}.`)
+  return id
+}
+
+function checkText(what: string, text: unknown, limitBytes: number): string {
+  if (typeof text !== 'string') throw invalid(`${what} must be a text; got ${shown(text)}.`)
+  if (Buffer.byteLength(text) > limitBytes) throw invalid(`${what} is longer than ${limitBytes} bytes.`)
+  return text.toWellFormed()
+}
+
+export function checkCount(what: string, value: unknown, most: number): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw invalid(`${what} must be a whole number from 0 on; got ${shown(value)}.`)
+  if ((value as number) > most) throw invalid(`${what} is ${value as number}; the limit is ${most}.`)
+  return value as number
+}
+
+/** A copy of an object as JSON has it, so that a caller may go on changing the original; with its text. */
+export function copyObject(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: JsonObject; text: string } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${what} must be an object; got ${shown(value)}.`)
+  return copyJson(what, value, limitBytes) as { copy: JsonObject; text: string }
+}
+
+export function copyJson(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: Json; text: string } {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error)
+  }
+  if (text === undefined) throw invalid(`${what} cannot be written as JSON; got ${shown(value)}.`)
+  // Every character is at least one byte.
+  if (text.length > limitBytes) {
+    throw new HoldfastError(
+      'PAYLOAD_TOO_LARGE',
+      `${what} has ${text.length} characters as JSON; the limit is ${limitBytes} bytes. Split it.`,
+      {
+        details: { limit: limitBytes },
+      },
+    )
+  }
+  const copy = JSON.parse(text) as Json
+  // Nothing can be nested deeper than it has brackets.
+  if (text.length > LIMITS.jsonDepth && isDeeper(copy, LIMITS.jsonDepth))
+    throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
+  return { copy, text }
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  if (levels === 0) return true
+  const items = Array.isArray(value) ? value : Object.values(value)
+  return items.some((item) => isDeeper(item as Json, levels - 1))
+}
+
+/** Titles, tags and the rest, within their limits. */
+export function checkDescription(description: Descriptive): Descriptive {
+  const { title, tags, owner, workspace, metadata, policies, addTags, removeTags } = description
+  const nullable = (what: string, value: string | null, limit: number): string | null =>
+    value === null ? null : checkText(what, value, limit)
+  return {
+    ...(title === undefined ? {} : { title: nullable('The title', title, LIMITS.titleBytes) }),
+    ...(tags === undefined ? {} : { tags: checkTags(tags) }),
+    ...(owner === undefined ? {} : { owner: nullable('The owner', owner, LIMITS.idBytes) }),
+    ...(workspace === undefined ? {} : { workspace: nullable('The workspace', workspace, LIMITS.titleBytes) }),
+    ...(metadata === undefined ? {} : { metadata: copyObject('The metadata', metadata, LIMITS.metadataBytes).copy }),
+    ...(policies === undefined ? {} : { policies: copyObject('The policies', policies, LIMITS.metadataBytes).copy }),
+    ...(addTags === undefined ? {} : { addTags: checkTags(addTags) }),
+    ...(removeTags === undefined ? {} : { removeTags: checkTags(removeTags) }),
+  }
+}
+
+function checkTags(tags: readonly string[]): string[] {
+  if (!Array.isArray(tags) || tags.length > LIMITS.tags) throw invalid(`Tags are an array of at most ${LIMITS.tags} texts.`)
+  return [...new Set(tags.map((tag) => checkId('A tag', tag)))]
+}
+
+export function invalid(message: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', message, cause === undefined ? {} : { cause })
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text'
+  if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`
+}

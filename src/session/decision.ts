@@ -1,0 +1,38 @@
+/** How operations are decided: on a state, to a record, a refusal or an answer. */
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { Draft, SealReason } from '../record/record.ts'
+
+/** Something that a caller wants: decided again whenever others wrote first, on everything that stands in front of its place. */
+export interface Operation<S, R> {
+  /** Message ids and operation keys to look up before deciding. */
+  readonly keys?: readonly KeyHash[]
+  /** Decides nothing but reads: no segment is made for it. */
+  readonly readOnly?: boolean
+  /** Removes something, so it may use the space kept in reserve. */
+  readonly urgent?: boolean
+  decide(state: S, known: Known): Decision<R>
+}
+
+/** What is known of a key: the last record that holds it. */
+export type Known = (key: KeyHash) => KeyEntry | undefined
+
+/** A record that was placed. */
+export interface Placed {
+  readonly id: string
+  readonly at: number
+  readonly end: number
+  readonly crc: string
+}
+
+export type Decision<R> = {
+  /** Holds only in a segment that was begun for this reason and has no record yet: the current one is sealed, and this is decided again. */
+  readonly opens?: SealReason
+} & (
+  | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
+      readonly write: Pick<Draft, 'type' | 'payload' | 'parent'>
+      readonly answer: (placed: Placed) => R
+    }
+  /** Nothing to write: the first outcome of a repeated call, or what was read. */
+  | { readonly answer: R; readonly write?: undefined }
+  | { readonly refuse: Error; readonly write?: undefined }
+)

@@ -1,0 +1,232 @@
+/**
+ * What each record does to the state. Writers decided whether it may stand where it stands; here it is only carried out, and never
+ * refused. A record whose meaning depends on one that rotted still means what it says.
+ */
+import type { Counted } from '../record/fold.ts'
+import type { JournalRecord, JsonObject } from '../record/record.ts'
+import { archivedOf, branchTo, common, count } from './branch.ts'
+import type {
+  CommitRequested,
+  Description,
+  EntryPut,
+  ForkGranted,
+  ForkReleased,
+  HeadMoved,
+  MessagesAppended,
+  SessionCreated,
+  ShareGranted,
+  ShareRevoked,
+  SnapshotTaken,
+  TaskRecord,
+  UsageRecorded,
+} from './records.ts'
+import { type Amount, type Archive, INITIAL, type SessionState, versionOf } from './state.ts'
+
+/** How many moves of the head can be undone. */
+const UNDO_STEPS = 100
+
+/** Records that are not a caller's: they do not change what a condition on the version protects. */
+const BACKGROUND: ReadonlySet<string> = new Set([
+  'commit.leased',
+  'commit.finished',
+  'commit.failed',
+  'usage.recorded',
+  'fork.granted',
+  'fork.released',
+  'damage.acknowledged',
+  'segment.sealed',
+])
+
+type Handler = (state: SessionState, record: JournalRecord, counted: Counted) => SessionState
+
+const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['session.created', created],
+  ['session.deleted', (state, record) => ({ ...state, status: 'deleted', deletedAt: record.at, purged: false })],
+  ['session.restored', (state) => ({ ...state, status: 'live', deletedAt: null })],
+  ['session.described', (state, record) => described(state, payloadOf<Description>(record))],
+  ['messages.appended', appended],
+  ['message.replaced', (state) => ({ ...state, replaced: state.replaced + 1 })],
+  ['message.erased', (state) => ({ ...state, replaced: state.replaced + 1 })],
+  ['entry.put', entryPut],
+  ['snapshot.taken', snapshotTaken],
+  ['head.moved', headMoved],
+  ['fork.granted', forkGranted],
+  ['fork.released', forkReleased],
+  ['commit.requested', commitRequested],
+  ['commit.leased', (state, record) => task(state, record, { status: 'running' })],
+  ['commit.finished', (state, record, { at }) => task(state, record, { status: 'completed', ended: at })],
+  ['commit.failed', (state, record, { at }) => task(state, record, { status: record.again === true ? 'pending' : 'failed', ended: at })],
+  ['commit.cancelled', (state, record, { at }) => task(state, record, { status: 'cancelled', ended: at })],
+  ['memories.retracted', (state, record) => task(state, record, { retracted: true })],
+  ['usage.recorded', usageRecorded],
+  ['share.granted', shareGranted],
+  ['share.revoked', shareRevoked],
+  ['damage.acknowledged', (state) => state],
+  ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? { ...state, purged: true } : state)],
+])
+
+export function apply(state: SessionState, counted: Counted): SessionState {
+  const { record } = counted
+  const handler = HANDLERS.get(record.type)
+  if (handler === undefined) return { ...state, unknown: true }
+  const next = handler(state, record, counted)
+  if (BACKGROUND.has(record.type)) return next
+  // Without its first record, a session is still one: its identity is lost and nothing else.
+  const status = next.status === 'absent' ? 'live' : next.status
+  return { ...next, status, updatedAt: record.at, version: versionOf(counted) }
+}
+
+function payloadOf<T>(record: JournalRecord): T {
+  return record as unknown as T
+}
+
+/** A new incarnation knows nothing of the one before, but that others still reach it. */
+function created(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { space, session, from, past = [], tokens = 0, archives = [], replaced = 0, ...description } = payloadOf<SessionCreated>(record)
+  const depth = past.at(-1)?.to ?? 0
+  const begun: SessionState = {
+    ...INITIAL,
+    status: 'live',
+    space,
+    id: session,
+    born: at,
+    createdAt: record.at,
+    parent: from ?? null,
+    past,
+    head: { at: null, n: depth, t: tokens },
+    archives,
+    replaced,
+    grants: state.grants,
+    unknown: state.unknown,
+  }
+  return described({ ...begun, archived: archivedOn(begun) }, description)
+}
+
+function described(state: SessionState, description: Description): SessionState {
+  const { title = state.title, tags = state.tags, owner = state.owner, workspace = state.workspace } = description
+  return {
+    ...state,
+    title,
+    tags,
+    owner,
+    workspace,
+    metadata: patched(state.metadata, description.metadata),
+    policies: patched(state.policies, description.policies),
+  }
+}
+
+/** Null removes a field; anything else replaces it whole. */
+function patched(object: JsonObject, patch: JsonObject | undefined): JsonObject {
+  if (patch === undefined) return object
+  return Object.fromEntries(Object.entries({ ...object, ...patch }).filter(([, value]) => value !== null))
+}
+
+function appended(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { messages, n, t, tokens, left } = payloadOf<MessagesAppended>(record)
+  const parent = record.parent ?? null
+  const follows = state.tip !== null && parent !== null && parent[0] === state.tip[0] && parent[1] === state.tip[1]
+  const tip = [at, messages.length - 1] as const
+  const next: SessionState = {
+    ...state,
+    runs: follows ? state.runs : [...state.runs, { at, n, t, parent }],
+    tip,
+    head: { at: tip, n: n + messages.length, t: t + tokens },
+  }
+  if (left === undefined) return next
+  return { ...next, undo: [...state.undo, left].slice(-UNDO_STEPS), archived: archivedOn(next) }
+}
+
+function headMoved(state: SessionState, record: JournalRecord): SessionState {
+  const { to, left, why } = payloadOf<HeadMoved>(record)
+  const undo = why === 'undo' ? state.undo.slice(0, -1) : [...state.undo, left].slice(-UNDO_STEPS)
+  const next = { ...state, head: to, undo }
+  return { ...next, archived: archivedOn(next) }
+}
+
+/** What archives hold of the branch. An archive of which only a part is on it counts with that part of its tokens. */
+function archivedOn(state: SessionState): Amount {
+  const branch = branchTo(state, state.head)
+  let [n, t] = [0, 0]
+  for (const archive of state.archives) {
+    const part = count(common(branch, archivedOf({ archives: [archive] })))
+    n += part
+    if (archive.n > 0) t += Math.round((archive.t * part) / archive.n)
+  }
+  return { n, t }
+}
+
+function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const channels = new Map(state.channels.map((channel) => [channel.name, channel]))
+  for (const { channel } of payloadOf<EntryPut>(record).entries) {
+    channels.set(channel, { name: channel, last: at, count: (channels.get(channel)?.count ?? 0) + 1 })
+  }
+  return { ...state, channels: [...channels.values()] }
+}
+
+function snapshotTaken(state: SessionState, record: JournalRecord): SessionState {
+  const { name, point } = payloadOf<SnapshotTaken>(record)
+  const others = state.snapshots.filter((snapshot) => snapshot.name !== name)
+  return { ...state, snapshots: [...others, { name, ...point, takenAt: record.at }] }
+}
+
+function forkGranted(state: SessionState, record: JournalRecord): SessionState {
+  const { session, kind, message } = payloadOf<ForkGranted>(record)
+  return { ...state, grants: [...state.grants, { session, kind, born: state.born, message }] }
+}
+
+function forkReleased(state: SessionState, record: JournalRecord): SessionState {
+  const { session } = payloadOf<ForkReleased>(record)
+  return { ...state, grants: state.grants.filter((grant) => grant.session !== session) }
+}
+
+function commitRequested(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { archive: number, takes, covers, n, t } = payloadOf<CommitRequested>(record)
+  const archive: Archive = {
+    number,
+    session: null,
+    task: record.id,
+    at,
+    requestedAt: record.at,
+    takes,
+    covers,
+    n,
+    t,
+    status: 'pending',
+    attempts: 0,
+    ended: null,
+    updatedAt: record.at,
+    retracted: false,
+  }
+  const next = { ...state, archives: [...state.archives, archive] }
+  return { ...next, archived: archivedOn(next) }
+}
+
+function task(state: SessionState, record: JournalRecord, change: Partial<Archive>): SessionState {
+  const { archive: number, attempt } = payloadOf<TaskRecord>(record)
+  const archives = state.archives.map((archive) =>
+    archive.number === number ? { ...archive, ...change, attempts: attempt ?? archive.attempts, updatedAt: record.at } : archive,
+  )
+  return { ...state, archives }
+}
+
+function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
+  const { model, inputTokens, outputTokens } = payloadOf<UsageRecorded>(record)
+  const before = state.usage.find((usage) => usage.model === model) ?? { model, calls: 0, inputTokens: 0, outputTokens: 0 }
+  const after = {
+    model,
+    calls: before.calls + 1,
+    inputTokens: before.inputTokens + inputTokens,
+    outputTokens: before.outputTokens + outputTokens,
+  }
+  return { ...state, usage: [...state.usage.filter((usage) => usage.model !== model), after] }
+}
+
+function shareGranted(state: SessionState, record: JournalRecord): SessionState {
+  const { share: id, token: digest, point, expiresAt } = payloadOf<ShareGranted>(record)
+  return { ...state, shares: [...state.shares, { id, digest, ...point, grantedAt: record.at, expiresAt }] }
+}
+
+function shareRevoked(state: SessionState, record: JournalRecord): SessionState {
+  const { share } = payloadOf<ShareRevoked>(record)
+  return { ...state, shares: state.shares.filter(({ id }) => id !== share) }
+}

@@ -1,0 +1,41 @@
+/** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
+import { hash } from 'node:crypto'
+import type { Counted } from '../record/fold.ts'
+import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import type { Json } from '../record/record.ts'
+import { type EntryPut, type Keyed, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
+
+/** Of a message whose id was made for it: nobody can send that id before. */
+const NO_DIGEST = '0'.repeat(32)
+
+export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
+  const entries: KeyEntry[] = []
+  const add = (key: KeyHash, index: number, digest: string): void => {
+    entries.push({ key, at, length: end - at, crc, index, digest })
+  }
+  const { key, digest = NO_DIGEST } = record as Keyed
+  if (typeof key === 'string') add(hashKey('operation', key), 0, digest)
+  if (record.type === 'messages.appended') {
+    const { messages, ids } = record as unknown as MessagesAppended
+    for (const [index, message] of messages.entries()) {
+      const given = ids?.[index]
+      add(hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
+    }
+  } else if (record.type === 'message.replaced') {
+    add(hashKey('replacement', (record as unknown as MessageReplaced).target), 0, NO_DIGEST)
+  } else if (record.type === 'entry.put') {
+    for (const [index, entry] of (record as unknown as EntryPut).entries.entries())
+      add(entryKey(entry.channel, entry.key), index, NO_DIGEST)
+  }
+  return entries
+}
+
+/** Quoted, so that no choice of channel and key can look like another. */
+export function entryKey(channel: string, key: string): KeyHash {
+  return hashKey('entry', JSON.stringify([channel, key]))
+}
+
+/** Tells whether two bodies are the same, as JSON writes them. */
+export function digestOf(body: Json): string {
+  return hash('sha256', JSON.stringify(body), 'hex').slice(0, 32)
+}

@@ -1,0 +1,17 @@
+/** The session as a model for a replica. */
+import type { Counted } from '../record/fold.ts'
+import type { KeyEntry } from '../record/keys.ts'
+import type { JsonObject } from '../record/record.ts'
+import { apply } from './fold.ts'
+import { keysOf } from './keys.ts'
+import { INITIAL, type SessionState } from './state.ts'
+
+export const sessionModel = {
+  initial: INITIAL,
+  apply,
+  checkpoint: (state: SessionState): JsonObject => state as unknown as JsonObject,
+  /** A field that an older version did not write has its initial value. */
+  restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
+  keysOf: (counted: Counted): readonly KeyEntry[] => keysOf(counted),
+  keysFrom: (state: SessionState): number => state.born,
+}

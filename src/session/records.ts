@@ -1,0 +1,132 @@
+/**
+ * The payloads of the records that a session writes: what stands in a line beside id, time, type, parent, prev, pos and crc. Everything
+ * is absolute; no payload says "the current one". A field that is absent was not part of the operation; null takes a value away.
+ */
+import type { Json, JsonObject } from '../record/record.ts'
+import type { Archive, Parent, Past, Point, Stretch } from './state.ts'
+
+/** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
+export interface Keyed {
+  readonly key?: string
+  readonly digest?: string
+}
+
+export interface Description {
+  readonly title?: string | null
+  /** All tags, not a change of them. */
+  readonly tags?: readonly string[]
+  readonly owner?: string | null
+  readonly workspace?: string | null
+  /** A patch: null removes a field. */
+  readonly metadata?: JsonObject
+  readonly policies?: JsonObject
+}
+
+export interface SessionCreated extends Keyed, Description {
+  readonly space: string
+  readonly session: string
+  readonly from?: Parent
+  /** The messages that a fork begins with, the tokens in them, and the archives that hold some of them. */
+  readonly past?: readonly Past[]
+  readonly tokens?: number
+  readonly archives?: readonly Archive[]
+  /** How many replacements may concern those messages. */
+  readonly replaced?: number
+}
+
+export interface MessagesAppended extends Keyed {
+  readonly messages: readonly Json[]
+  /** Ids that the caller gave; null where the id is made from the record's own. Absent if all are. */
+  readonly ids?: readonly (string | null)[]
+  /** Messages and tokens on the way to the first of these, and the tokens of these. */
+  readonly n: number
+  readonly t: number
+  readonly tokens: number
+  /** Where the head was, if these messages do not follow it. */
+  readonly left?: Point
+}
+
+export interface MessageReplaced extends Keyed {
+  readonly target: string
+  readonly message: Json
+  /** Digest of the content that it replaces. */
+  readonly old: string
+  /** Position of the record that replaced it before; null if that was the first. */
+  readonly prior: number | null
+}
+
+export interface EntryPut extends Keyed {
+  readonly entries: readonly Entry[]
+  /** For each channel the record with the entries before these. */
+  readonly before: readonly (readonly [channel: string, position: number | null])[]
+}
+
+export interface Entry {
+  readonly channel: string
+  readonly key: string
+  /** Absent: the entry was removed. */
+  readonly value?: Json
+}
+
+export interface SnapshotTaken extends Keyed {
+  readonly name: string
+  readonly point: Point
+}
+
+export interface HeadMoved extends Keyed {
+  readonly to: Point
+  readonly left: Point
+  readonly why: 'revert' | 'undo'
+  /** What the caller named: a snapshot or a message. */
+  readonly target?: string
+}
+
+export interface ForkGranted extends Keyed {
+  readonly session: string
+  readonly kind: 'fork' | 'child'
+  readonly message: string | null
+}
+
+export interface ForkReleased {
+  readonly session: string
+}
+
+export interface CommitRequested extends Keyed {
+  readonly archive: number
+  readonly takes: readonly Stretch[]
+  readonly covers: readonly Stretch[]
+  readonly n: number
+  readonly t: number
+}
+
+/** What a worker writes of a task. */
+export interface TaskRecord {
+  readonly archive: number
+  readonly attempt?: number
+  /** Of `commit.failed`: another attempt follows. */
+  readonly again?: boolean
+}
+
+export interface UsageRecorded extends Keyed {
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+export interface ShareGranted extends Keyed {
+  readonly share: string
+  /** Digest of the token that opens it. */
+  readonly token: string
+  /** The last message that it shows. */
+  readonly point: Point
+  readonly expiresAt: string | null
+}
+
+export interface ShareRevoked extends Keyed {
+  readonly share: string
+}
+
+/** The id of a message: what the caller gave, or else the id of its record, with its index unless it is the first. */
+export function messageId(recordId: string, ids: readonly (string | null)[] | undefined, index: number): string {
+  return ids?.[index] ?? (index === 0 ? recordId : `${recordId}.${index}`)
+}

@@ -1,0 +1,73 @@
+/** Sessions that come from others: forks, which share a past, and children, the sessions of sub-agents. */
+import { hash } from 'node:crypto'
+import { HoldfastError } from '../errors.ts'
+import { checkDescription, checkId } from '../session/check.ts'
+import * as decide from '../session/decide.ts'
+import type { Description } from '../session/records.ts'
+import type { Parent } from '../session/state.ts'
+import { Handle } from './handle.ts'
+import { infoOf, type SessionInfo } from './info.ts'
+
+export interface TreeNode {
+  readonly session: string
+  readonly kind: 'root' | 'fork' | 'child'
+  readonly title: string | null
+  readonly status: SessionInfo['status']
+  /** The message that it began from. */
+  readonly message: string | null
+  readonly children: readonly TreeNode[]
+}
+
+export interface Begetting {
+  readonly kind: 'fork' | 'child'
+  readonly id: string | undefined
+  readonly key: string | undefined
+  readonly message: string | null
+  readonly description: Description
+  /** What the new session has of its parent, as that was when it granted it. */
+  readonly inherit: (granted: decide.Outcome) => object
+}
+
+/** Makes a session from another one, and returns its id. */
+export async function beget(parent: Handle, { kind, id, key, message, description, inherit }: Begetting): Promise<string> {
+  const { space, ids, clock } = parent.parts
+  // Derived from the key, so that a call that is repeated makes one session.
+  const made = (): string =>
+    key === undefined ? ids.next(clock.now()) : hash('sha256', JSON.stringify([space, parent.id, kind, key]), 'hex').slice(0, 32)
+  const begotten = new Handle(parent.parts, id === undefined ? made() : checkId('The id of the new session', id))
+  if (begotten.id === parent.id) throw new HoldfastError('ALREADY_EXISTS', 'A session cannot come from itself. Choose another id.')
+  const wanted = checkDescription(description)
+  const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
+  // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left
+  // that nobody uses; repeating the call finds it, and `doctor` tells of it.
+  const granted = await parent.submit({}, (full) => decide.grant(full, { session: begotten.id, kind, message }))
+  const from: Parent = { session: parent.id, kind, message }
+  const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
+  try {
+    await begotten.submit(terms, (full) => decide.create(full, session))
+  } catch (error) {
+    const refused = error instanceof HoldfastError && error.outcome === 'none'
+    if (refused && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id))
+    throw error
+  }
+  return begotten.id
+}
+
+/** A tree is cut off behind this many sessions. */
+const TREE_LIMIT = 1000
+
+/** A session with its forks and children, and theirs. */
+export async function treeOf(root: Handle): Promise<TreeNode> {
+  await root.liveState()
+  let left = TREE_LIMIT
+  const grow = async (handle: Handle, kind: TreeNode['kind'], message: string | null): Promise<TreeNode> => {
+    const state = await handle.state()
+    const children: TreeNode[] = []
+    for (const grant of state.grants.filter(({ born }) => born === state.born)) {
+      if (--left > 0) children.push(await grow(new Handle(root.parts, grant.session), grant.kind, grant.message))
+    }
+    const { status } = infoOf(handle.id, state, handle.held.replica.damage)
+    return { session: handle.id, kind, title: state.title, status, message, children }
+  }
+  return grow(root, 'root', null)
+}

@@ -1,0 +1,222 @@
+/**
+ * Following a session: every record that counts, once and in order, as it becomes durable, whichever process wrote it. The engine's
+ * hints make it quick; the journal itself is what it reads, so a missing hint costs a little time and nothing else.
+ */
+import type { Clock } from '../engine/clock.ts'
+import type { Engine, Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { type Counted, JournalFold } from '../record/fold.ts'
+import type { JournalRecord, JsonObject } from '../record/record.ts'
+import { type MessagesAppended, messageId } from '../session/records.ts'
+import { versionOf } from '../session/state.ts'
+
+/** Something that happened to a session. */
+export interface Change {
+  /** Go on behind this change: `follow({ after: cursor })`. Opaque. */
+  readonly cursor: string
+  /** The type of the record, or `reset`: the cursor no longer fits, and what lies between was missed. Read the session again. */
+  readonly type: string
+  readonly at: string
+  readonly version: string
+  /** The messages of a `messages.appended`. */
+  readonly messages: readonly { readonly id: string; readonly message: JsonObject }[]
+  /** The record itself, as docs/format.md describes it. */
+  readonly record: JournalRecord
+}
+
+export interface FollowOptions {
+  /** Begin behind this change. Without it, with what comes from now on. */
+  readonly after?: string
+  /** Begin with the first record there is. */
+  readonly fromStart?: boolean
+  /** Ends it. */
+  readonly signal?: AbortSignal
+}
+
+/** Without a hint, look this often. */
+const POLL_MS = 1000
+
+export async function* follow(
+  { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
+  journal: Journal,
+  end: () => Promise<number>,
+  options: FollowOptions,
+): AsyncGenerator<Change> {
+  const waiter = new Waiter(engine, clock, options.signal)
+  try {
+    let start: Cursor
+    if (options.after !== undefined) start = parseCursor(options.after)
+    else if (options.fromStart === true) start = { position: -1, crc: '' }
+    else start = { position: (await end()) - 1, crc: '' }
+    const reader = new Reader(journal, start)
+    while (!waiter.ended) {
+      for await (const change of reader.news()) {
+        yield change
+        if (waiter.ended) return
+      }
+      await waiter.wait()
+    }
+  } finally {
+    waiter.close()
+  }
+}
+
+interface Cursor {
+  /** Of the last record that was seen. */
+  readonly position: number
+  /** Its checksum; empty where there is none to compare. */
+  readonly crc: string
+}
+
+function parseCursor(text: string): Cursor {
+  const match = /^(\d{1,15})-([0-9a-f]{8})$/.exec(text)
+  if (match === null) throw new HoldfastError('INVALID_ARGUMENT', 'The cursor is none of ours. Use one that a change came with.')
+  return { position: Number(match[1]), crc: match[2] as string }
+}
+
+function cursorOf({ at, crc }: Counted): string {
+  return `${at}-${crc}`
+}
+
+/** Reads what is new since the last time. Keeps its own fold, so that it needs no replica. */
+class Reader {
+  readonly #journal: Journal
+  #fold: JournalFold | undefined
+  #next = 0
+  #seen: Cursor
+
+  constructor(journal: Journal, seen: Cursor) {
+    this.#journal = journal
+    this.#seen = seen
+  }
+
+  async *news(): AsyncGenerator<Change> {
+    const segments = await this.#journal.segments()
+    let index = this.#indexOf(segments)
+    if (index === -1) return
+    if (this.#fold === undefined || this.#fold.segment !== segments[index]) {
+      const fits = this.#seen.crc === '' || (await this.#fits(segments, index))
+      if (!fits) yield this.#reset(segments[index] as number)
+      this.#begin(segments[index] as number, segments[index + 1])
+    }
+    for (;;) {
+      yield* this.#readSegment()
+      const next = segments[++index]
+      if (next === undefined) return
+      this.#fold?.enter(next, segments[index + 1] ?? Number.POSITIVE_INFINITY)
+      this.#next = next
+    }
+  }
+
+  #indexOf(segments: readonly number[]): number {
+    const current = this.#fold?.segment
+    if (current !== undefined) {
+      const index = segments.indexOf(current)
+      if (index !== -1) return index
+      // It was purged while it was followed; all of it had been read, or a reset tells.
+      this.#fold = undefined
+    }
+    return Math.max(
+      segments.findLastIndex((first) => first <= this.#seen.position),
+      segments.length === 0 ? -1 : 0,
+    )
+  }
+
+  #begin(segment: number, successor: number | undefined): void {
+    this.#fold = new JournalFold(segment, successor ?? Number.POSITIVE_INFINITY)
+    this.#next = segment
+  }
+
+  /** Whether the record of the cursor stands where it says. */
+  async #fits(segments: readonly number[], index: number): Promise<boolean> {
+    const segment = segments[index] as number
+    if (this.#seen.position < segment) return false
+    const fold = new JournalFold(segment, segments[index + 1] ?? Number.POSITIVE_INFINITY)
+    for (let from = segment; ; ) {
+      const chunk = await this.#journal.read(segment, from)
+      if (chunk === undefined || chunk.next === from) return false
+      for (const line of chunk.lines) {
+        const verdict = fold.judge(line)
+        if (verdict.kind === 'counted' && verdict.at === this.#seen.position) return verdict.crc === this.#seen.crc
+      }
+      from = chunk.next
+    }
+  }
+
+  async *#readSegment(): AsyncGenerator<Change> {
+    const fold = this.#fold as JournalFold
+    for (;;) {
+      const chunk = await this.#journal.read(fold.segment, this.#next)
+      if (chunk === undefined || chunk.next === this.#next) return
+      await this.#journal.sync(fold.segment)
+      for (const line of chunk.lines) {
+        const verdict = fold.judge(line)
+        if (verdict.kind !== 'counted' || verdict.at <= this.#seen.position) continue
+        this.#seen = { position: verdict.at, crc: verdict.crc }
+        if (verdict.record.type !== 'segment.sealed') yield changeOf(verdict)
+      }
+      this.#next = chunk.next
+    }
+  }
+
+  #reset(segment: number): Change {
+    const record: JournalRecord = { v: 1, id: '', at: '', type: 'reset', prev: '' }
+    this.#seen = { position: segment - 1, crc: '' }
+    return { cursor: `${Math.max(segment - 1, 0)}-00000000`, type: 'reset', at: '', version: '', messages: [], record }
+  }
+}
+
+function changeOf(counted: Counted): Change {
+  const { record } = counted
+  const appended = record.type === 'messages.appended' ? (record as unknown as MessagesAppended) : undefined
+  const messages = appended?.messages.map((message, index) => ({
+    id: messageId(record.id, appended.ids, index),
+    message: message as JsonObject,
+  }))
+  return { cursor: cursorOf(counted), type: record.type, at: record.at, version: versionOf(counted), messages: messages ?? [], record }
+}
+
+/** Sleeps until something may have changed. */
+class Waiter {
+  readonly #clock: Clock
+  readonly #signal: AbortSignal | undefined
+  readonly #stop: () => void
+  #hinted = false
+  #wake: (() => void) | undefined
+  #sleep: Promise<void> | undefined
+
+  constructor(engine: Engine, clock: Clock, signal: AbortSignal | undefined) {
+    this.#clock = clock
+    this.#signal = signal
+    this.#stop = engine.watch(() => this.#hint())
+    signal?.addEventListener('abort', this.#hint)
+  }
+
+  get ended(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  async wait(): Promise<void> {
+    if (!this.#hinted && !this.ended) {
+      const hint = new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      // One timer at a time, however many hints come.
+      this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
+        this.#sleep = undefined
+      })
+      await Promise.race([hint, this.#sleep])
+    }
+    this.#hinted = false
+  }
+
+  close(): void {
+    this.#stop()
+    this.#signal?.removeEventListener('abort', this.#hint)
+  }
+
+  readonly #hint = (): void => {
+    this.#hinted = true
+    this.#wake?.()
+  }
+}

@@ -1,0 +1,103 @@
+/** What every call on a session needs: its journal and replica, its state, and the way of a command into the journal. */
+import { HoldfastError } from '../errors.ts'
+import type { Json } from '../record/record.ts'
+import { checkId } from '../session/check.ts'
+import { create, InheritedKeysNeeded, type Outcome, requireLive, type Terms } from '../session/decide.ts'
+import type { Operation } from '../session/decision.ts'
+import { digestOf } from '../session/keys.ts'
+import type { SessionState } from '../session/state.ts'
+import type { StoreParts } from './parts.ts'
+import type { Held } from './replicas.ts'
+import { type Located, Transcript } from './transcript.ts'
+
+export interface WriteOptions {
+  /** Names this very operation: repeated under the same key, it happens once. */
+  readonly key?: string
+  /** The version that the session must still have. */
+  readonly expect?: string
+}
+
+export interface Written {
+  readonly version: string
+  /** Nothing was written, because it had been before. */
+  readonly duplicate: boolean
+}
+
+export function written({ version, duplicate }: Outcome): Written {
+  return { version, duplicate }
+}
+
+/** Makes the operation of a command, given its terms. */
+export type Make = (terms: Terms) => Operation<SessionState, Outcome>
+
+export class Handle {
+  readonly id: string
+  readonly parts: StoreParts
+  readonly #name: string
+  /** It was there once: then it need not be created. */
+  #wasThere = false
+
+  constructor(parts: StoreParts, id: string) {
+    this.id = id
+    this.parts = parts
+    this.#name = parts.engine.name(parts.space, id)
+  }
+
+  get held(): Held {
+    return this.parts.replicas.of(this.#name)
+  }
+
+  async state(): Promise<SessionState> {
+    return (await this.held.replica.read()).state
+  }
+
+  async liveState(): Promise<SessionState> {
+    return requireLive(await this.state())
+  }
+
+  async transcript(): Promise<Transcript> {
+    return new Transcript(this.parts, this.id, await this.liveState())
+  }
+
+  async locate(message: string): Promise<Located> {
+    const located = await (await this.transcript()).locate(checkId('The message id', message))
+    if (located === undefined) throw noMessage(message)
+    return located
+  }
+
+  /** The terms of a command. `body` is everything that the caller sent: under one key it must always be the same. */
+  terms(operation: string, body: unknown, { key, expect }: WriteOptions): Terms {
+    if (key === undefined) return { expect }
+    return { expect, key: checkId('The key of an operation', key), digest: digestOf([operation, body as Json]) }
+  }
+
+  /** Carries out a command that makes the session if there is none, in the same write. */
+  async submitCreating(terms: Terms, make: Make): Promise<Outcome> {
+    if (!this.#wasThere && terms.expect === undefined) {
+      const session = { space: this.parts.space, session: this.id }
+      // If this is refused, so is the command, and tells why.
+      this.held.replica.submit(create({}, session, { ifAbsent: true })).catch(() => undefined)
+    }
+    return this.submit(terms, make)
+  }
+
+  /** Carries out a command; one that needs to know what a fork inherited is submitted again with that. */
+  async submit(terms: Terms, make: Make): Promise<Outcome> {
+    let full = terms
+    for (;;) {
+      try {
+        const outcome = await this.held.replica.submit(make(full))
+        this.#wasThere = true
+        return outcome
+      } catch (error) {
+        if (!(error instanceof InheritedKeysNeeded)) throw error
+        const known = await new Transcript(this.parts, this.id, error.state).findInPast(error.keys)
+        full = { ...terms, inherited: { born: error.state.born, known } }
+      }
+    }
+  }
+}
+
+export function noMessage(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
+}

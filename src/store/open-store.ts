@@ -1,0 +1,40 @@
+/** Opening a store: the one place, beside the command line, that knows which engines there are. */
+import { type Clock, systemClock } from '../engine/clock.ts'
+import { type Ids, systemIds } from '../engine/ids.ts'
+import type { Engine } from '../engine/port.ts'
+import { openFilesEngine } from '../engines/files/engine.ts'
+import { openMemoryEngine } from '../engines/memory/engine.ts'
+import { LIMITS, type Limits } from '../record/limits.ts'
+import { checkId } from '../session/check.ts'
+import { sessionModel } from '../session/model.ts'
+import { Replicas } from './replicas.ts'
+import { Store } from './store.ts'
+
+export interface OpenOptions {
+  /** Sessions of one space do not see those of another; `default` unless told. */
+  readonly space?: string
+  /** For one process alone, on a file system that does not keep the appends of several in one order. */
+  readonly exclusive?: boolean
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly limits?: Partial<Pick<Limits, 'replicas' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
+}
+
+/** Opens the store in a directory, which is made if need be; or one in memory, with `memory:`; or one on an engine of your own. */
+export async function openStore(where: string | Engine, options: OpenOptions = {}): Promise<Store> {
+  const { space = 'default', clock = systemClock, ids = systemIds, limits = {} } = options
+  checkId('The name of a space', space)
+  const engine = typeof where === 'string' ? await pick(where, options) : where
+  const replicas = new Replicas({ engine, clock, ids, limit: limits.replicas ?? LIMITS.replicas })
+  return new Store({ engine, clock, ids, replicas, space })
+}
+
+async function pick(where: string, { exclusive = false, clock = systemClock, ids = systemIds, limits = {} }: OpenOptions): Promise<Engine> {
+  const { keysOf } = sessionModel
+  if (where === 'memory:') return openMemoryEngine({ keysOf })
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(where)?.[1]
+  if (where === '' || scheme !== undefined) {
+    throw new TypeError(`A store is a directory or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
+  }
+  return openFilesEngine({ directory: where, keysOf, exclusive, clock, ids, limits })
+}

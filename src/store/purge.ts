@@ -1,0 +1,88 @@
+/**
+ * Purging: the one operation that destroys. It removes deleted sessions, and former incarnations of sessions that were created anew, once
+ * that was long enough ago; never what a fork still reaches. A session is marked as purged, in its journal, before its first byte goes,
+ * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it.
+ */
+
+import { release } from '../session/decide.ts'
+import type { SessionState } from '../session/state.ts'
+import type { StoreParts } from './parts.ts'
+import type { Held } from './replicas.ts'
+
+export interface PurgeOptions {
+  /** Only what was deleted at least this long ago; 30 days unless told. */
+  readonly olderThanMs?: number
+  /** Only tells what would be done. */
+  readonly dryRun?: boolean
+}
+
+export interface Purged {
+  readonly session: string
+  readonly deletedAt: string
+  /** `kept`: a fork still reaches it. */
+  readonly action: 'purged' | 'kept'
+  readonly freedBytes: number
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
+  const before = new Date(parts.clock.now() - olderThanMs).toISOString()
+  for await (const name of parts.engine.names(parts.space)) {
+    const held = parts.replicas.once(name)
+    const { state } = await held.replica.read()
+    const due = await dueOf(held, state, before)
+    if (due === undefined) continue
+    const told = { session: state.id ?? name, deletedAt: state.deletedAt ?? state.createdAt }
+    if (isReached(state, due)) yield { ...told, action: 'kept', freedBytes: 0 }
+    else if (dryRun) yield { ...told, action: 'purged', freedBytes: 0 }
+    else {
+      const freedBytes = await remove(held, due, before)
+      if (freedBytes === undefined) continue
+      if (due === 'all' && state.parent !== null) await letGo(parts, state.parent.session, state.id)
+      yield { ...told, action: 'purged', freedBytes }
+    }
+  }
+}
+
+/** `all` of a session is due, or what it was before it was created anew. */
+type Due = 'all' | 'former'
+
+async function dueOf({ journal }: Held, state: SessionState, before: string): Promise<Due | undefined> {
+  const segments = await journal.segments()
+  if (state.status === 'deleted') {
+    const done = state.purged && segments.length === 1
+    return !done && (state.purged || (state.deletedAt ?? '') <= before) ? 'all' : undefined
+  }
+  const [first = 0] = segments
+  return state.status === 'live' &&
+    state.born > 0 &&
+    first < state.born &&
+    segments.length > 1 &&
+    (segments[1] as number) <= state.born &&
+    state.createdAt <= before
+    ? 'former'
+    : undefined
+}
+
+function isReached({ grants, born }: SessionState, due: Due): boolean {
+  return grants.some((grant) => grant.kind === 'fork' && (due === 'all' || grant.born < born))
+}
+
+async function remove({ replica, journal }: Held, due: Due, before: string): Promise<number | undefined> {
+  const begun = await replica.beginAnewIf((state) => {
+    if (isReached(state, due)) return false
+    return due === 'former' ? state.status === 'live' : state.status === 'deleted' && (state.purged || (state.deletedAt ?? '') <= before)
+  })
+  if (begun === undefined) return undefined
+  if (due === 'all') return journal.purge(begun)
+  const { state } = await replica.read()
+  const kept = (await journal.segments()).findLast((first) => first <= state.born)
+  return kept === undefined ? undefined : journal.purge(kept)
+}
+
+/** The parent need not keep what this session shared with it. */
+async function letGo(parts: StoreParts, parent: string, session: string | null): Promise<void> {
+  if (session === null) return
+  await parts.replicas.once(parts.engine.name(parts.space, parent)).replica.submit(release(session))
+}

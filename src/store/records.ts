@@ -1,0 +1,167 @@
+/**
+ * Reading records of one journal by position, in either direction, without folding it: for messages, entries and summaries, which the
+ * state names by where they stand. Whoever asks knows from the state that these positions count and are durable. A line that is
+ * missing there may be carried: then it stands at the beginning of a later segment.
+ */
+import type { Chunk, Journal } from '../engine/port.ts'
+import { decodeLine, type Line } from '../record/line.ts'
+import type { JournalRecord } from '../record/record.ts'
+
+export interface Found {
+  readonly record: JournalRecord
+  readonly at: number
+  readonly end: number
+  readonly crc: string
+}
+
+const WINDOW_BYTES = 64 * 1024
+
+export class Records {
+  readonly #journal: Journal
+  #segments: readonly number[] | undefined
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+  }
+
+  /** One record, or undefined if it rotted or was purged. */
+  async at(position: number): Promise<Found | undefined> {
+    for await (const found of this.forward(position, position)) return found
+    return undefined
+  }
+
+  /** Records from one position on, up to those that begin at the other, in order. */
+  async *forward(first: number, last: number): AsyncGenerator<Found> {
+    const segments = await this.#all()
+    for (let i = this.#indexOf(segments, first); i < segments.length && (segments[i] as number) <= last; i++) {
+      const segment = segments[i] as number
+      const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
+      const carried = await this.#carriedFrom(segments, i, bounds)
+      for await (const found of this.#segmentForward(segment, bounds)) {
+        for (const [at, other] of carried) {
+          if (at < found.at) yield other
+          if (at <= found.at) carried.delete(at)
+        }
+        yield found
+      }
+      yield* carried.values()
+    }
+  }
+
+  /** The same records, the last one first. */
+  async *backward(first: number, last: number): AsyncGenerator<Found> {
+    const segments = await this.#all()
+    for (let i = this.#indexOf(segments, last); i >= 0 && (segments[i + 1] ?? Number.POSITIVE_INFINITY) > first; i--) {
+      const segment = segments[i] as number
+      const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
+      const carried = [...(await this.#carriedFrom(segments, i, bounds)).values()]
+      for await (const found of this.#segmentBackward(segment, bounds)) {
+        while ((carried.at(-1)?.at ?? -1) > found.at) yield carried.pop() as Found
+        if (carried.at(-1)?.at === found.at) carried.pop()
+        yield found
+      }
+      yield* carried.reverse()
+    }
+  }
+
+  async #all(): Promise<readonly number[]> {
+    this.#segments ??= await this.#journal.segments()
+    return this.#segments
+  }
+
+  #indexOf(segments: readonly number[], position: number): number {
+    return Math.max(
+      segments.findLastIndex((first) => first <= position),
+      0,
+    )
+  }
+
+  async *#segmentForward(segment: number, { first, last }: Bounds): AsyncGenerator<Found> {
+    // The first read is small: often it is for one record.
+    for (let from = first, limit = 4096; from <= last; limit = WINDOW_BYTES) {
+      const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
+      if (chunk === undefined || chunk.next === from) return
+      for (const line of chunk.lines) {
+        if (line.at > last) return
+        const found = recordIn(line)
+        if (found !== undefined) yield found
+      }
+      from = chunk.next
+    }
+  }
+
+  async *#segmentBackward(segment: number, { first, last }: Bounds): AsyncGenerator<Found> {
+    const newest: Found[] = []
+    for await (const found of this.#segmentForward(segment, { first: last, last })) newest.push(found)
+    yield* newest
+    let size = WINDOW_BYTES
+    for (let end = last; end > first; ) {
+      const begin = Math.max(first, end - size)
+      const lines = await this.#lines(segment, begin, end)
+      // Unless it begins where reading ends, the first line is likely to be the end of one.
+      const whole = begin === first ? lines : lines.slice(1)
+      if (whole.length === 0 && begin > first) {
+        size *= 2
+        continue
+      }
+      for (const line of whole.toReversed()) {
+        const found = recordIn(line)
+        if (found !== undefined) yield found
+      }
+      end = begin === first ? first : (whole[0] as Line).at
+      size = WINDOW_BYTES
+    }
+  }
+
+  async #lines(segment: number, begin: number, end: number): Promise<Line[]> {
+    const lines: Line[] = []
+    for (let from = begin; from < end; ) {
+      const chunk = await this.#journal.read(segment, from, end - from)
+      if (chunk === undefined || chunk.next === from) break
+      lines.push(...chunk.lines.filter(({ at }) => at < end))
+      from = chunk.next
+    }
+    return lines
+  }
+
+  /** Lines of a segment that later ones carry. Each carries what the one before did, while syncs keep failing. */
+  async #carriedFrom(segments: readonly number[], index: number, bounds: Bounds): Promise<Map<number, Found>> {
+    const all = new Map<number, Found>()
+    for (const segment of segments.slice(index + 1)) {
+      const carried = await this.#preamble(segment)
+      if (carried.length === 0) break
+      for (const found of carried) if (found.at >= bounds.first && found.at <= bounds.last) all.set(found.at, found)
+    }
+    return new Map([...all].sort(([a], [b]) => a - b))
+  }
+
+  async #preamble(segment: number): Promise<Found[]> {
+    const carried: Found[] = []
+    for (let from = segment, limit = 4096; ; limit = WINDOW_BYTES) {
+      const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
+      if (chunk === undefined || chunk.next === from) return carried
+      for (const line of chunk.lines) {
+        const decoded = decodeLine(line.bytes)
+        if (decoded.kind !== 'record') continue
+        const { record, crc } = decoded
+        if (record.type === 'checkpoint' ? record.carries === 0 : record.pos === line.at) return carried
+        if (record.type !== 'checkpoint' && (record.pos as number) < segment) {
+          carried.push({ record, crc, at: record.pos as number, end: (record.pos as number) + line.bytes.length + 1 })
+        }
+      }
+      from = chunk.next
+    }
+  }
+}
+
+interface Bounds {
+  readonly first: number
+  readonly last: number
+}
+
+/** The record of a line that stands where it says. */
+function recordIn({ at, bytes }: Line): Found | undefined {
+  const decoded = decodeLine(bytes)
+  if (decoded.kind !== 'record' || decoded.record.pos !== at) return undefined
+  return { record: decoded.record, crc: decoded.crc, at, end: at + bytes.length + 1 }
+}

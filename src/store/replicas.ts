@@ -1,0 +1,56 @@
+/** The replicas that one store keeps: the longest unused one is dropped first. One that is dropped while somebody holds it still works. */
+import type { Clock } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Engine, Journal } from '../engine/port.ts'
+import { sessionModel } from '../session/model.ts'
+import type { SessionState } from '../session/state.ts'
+import { Replica } from './replica.ts'
+
+export interface Held {
+  readonly journal: Journal
+  readonly replica: Replica<SessionState>
+}
+
+export class Replicas {
+  readonly #engine: Engine
+  readonly #clock: Clock
+  readonly #ids: Ids
+  readonly #limit: number
+  /** In order of use. */
+  readonly #held = new Map<string, Held>()
+
+  constructor(options: { readonly engine: Engine; readonly clock: Clock; readonly ids: Ids; readonly limit: number }) {
+    this.#engine = options.engine
+    this.#clock = options.clock
+    this.#ids = options.ids
+    this.#limit = options.limit
+  }
+
+  /** The replica of a journal. */
+  of(name: string): Held {
+    const known = this.#held.get(name)
+    const held = known ?? this.once(name)
+    this.#held.delete(name)
+    this.#held.set(name, held)
+    if (known === undefined) this.#evict()
+    return held
+  }
+
+  /** A replica that is not kept: for whoever looks at many sessions once. */
+  once(name: string): Held {
+    const journal = this.#engine.journal(name)
+    return this.#held.get(name) ?? { journal, replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids }) }
+  }
+
+  /** Waits until nothing is under way. */
+  async idle(): Promise<void> {
+    await Promise.all([...this.#held.values()].map(({ replica }) => replica.idle()))
+  }
+
+  #evict(): void {
+    for (const [name, { replica }] of this.#held) {
+      if (this.#held.size <= this.#limit) return
+      if (!replica.busy) this.#held.delete(name)
+    }
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * One session, as its users have it. A handle is cheap and holds nothing: all handles on one session share what the store keeps of it.
+ * Every call that changes something resolves once it is durable. It may carry `key`: the call repeated under the same key changes
+ * nothing and is answered with the first outcome; and `expect`, a version that the session must still have, or CONFLICT.
+ */
+import { hash } from 'node:crypto'
+import { estimateTokens } from '../dialect/tokens.ts'
+import { HoldfastError } from '../errors.ts'
+import type { KeyEntry } from '../record/keys.ts'
+import { LIMITS } from '../record/limits.ts'
+import type { JsonObject } from '../record/record.ts'
+import { checkCount, checkDescription, checkId, copyObject, invalid } from '../session/check.ts'
+import * as decide from '../session/decide.ts'
+import { digestOf } from '../session/keys.ts'
+import { inheritedFrom } from '../session/lineage.ts'
+import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
+import { ABSENT_VERSION, type Usage } from '../session/state.ts'
+import { type DamageReport, damageOf } from './damage.ts'
+import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
+import { beget, type TreeNode, treeOf } from './family.ts'
+import { type Change, type FollowOptions, follow } from './follow.ts'
+import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
+import { infoOf, type SessionInfo } from './info.ts'
+import type { StoreParts } from './parts.ts'
+import { Records } from './records.ts'
+import type { Page, PageOptions, StoredMessage } from './transcript.ts'
+
+export interface AppendOptions extends WriteOptions {
+  /** Ids of the messages, in order. Otherwise a message's own `id`, if it is a text; otherwise one is made. */
+  readonly ids?: readonly (string | undefined)[]
+  /** The message that these follow; the head unless told. Another one moves the head, as `revert` does. */
+  readonly parent?: string
+}
+
+export interface Appended extends Written {
+  readonly ids: readonly string[]
+  /** Of the last message. */
+  readonly id: string
+}
+
+/** What a session is called and whom it belongs to. Null takes a value away; `metadata` and `policies` are patched, field by field. */
+export interface DescribeOptions extends Description {
+  readonly addTags?: readonly string[]
+  readonly removeTags?: readonly string[]
+}
+
+export interface ForkOptions extends Description {
+  /** The message that the fork ends with; the head unless told. */
+  readonly at?: string
+  /** The id of the new session. */
+  readonly id?: string
+  readonly key?: string
+}
+
+export class Session {
+  readonly #handle: Handle
+
+  /** @internal */
+  constructor(parts: StoreParts, id: string) {
+    this.#handle = new Handle(parts, id)
+  }
+
+  get id(): string {
+    return this.#handle.id
+  }
+
+  /** Appends one message, or several that are kept or refused together. Creates the session if there is none. */
+  async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
+    const copies = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => copyObject('A message', one))
+    if (copies.length === 0 || copies.length > LIMITS.messagesPerRecord) {
+      throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${copies.length}.`)
+    }
+    const messages = copies.map(({ copy }) => copy)
+    const ids = idsOf(messages, options.ids)
+    const tokens = copies.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+    const parent = options.parent === undefined ? undefined : (await this.#handle.locate(options.parent)).point
+    const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options)
+    const make = (full: decide.Terms) => decide.append(full, { messages, ids, tokens, parent })
+    const { version, duplicate, placed, first } = await this.#handle.submitCreating(terms, make)
+    const record =
+      placed === undefined ? await this.#appendedIds(first as KeyEntry, ids) : messages.map((_, i) => messageId(placed.id, ids, i))
+    return { ids: record, id: record.at(-1) as string, version, duplicate }
+  }
+
+  /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
+  async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
+    const { copy } = copyObject('A message', message)
+    const terms = this.#handle.terms('replace', { id, message: copy }, options)
+    for (;;) {
+      const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
+      if (newest === undefined) throw noMessage(id)
+      const old = digestOf(newest.message)
+      if (options.old !== undefined && digestOf(copyObject('The old message', options.old).copy) !== old) {
+        throw new HoldfastError('CONFLICT', `The message "${id}" has other content by now. Read it again.`, { details: { message_id: id } })
+      }
+      const replacement = { target: id, message: copy, old, prior: newest.prior }
+      try {
+        return written(await this.#handle.submit(terms, (full) => decide.replace(full, replacement)))
+      } catch (error) {
+        // Somebody else replaced it meanwhile: unless the caller cares, the later one counts.
+        if (options.old !== undefined || options.expect !== undefined || !isReplacedMeanwhile(error)) throw error
+      }
+    }
+  }
+
+  /** A page of messages, oldest first: the newest live ones unless told. */
+  async messages(options: PageOptions = {}): Promise<Page> {
+    if (options.limit !== undefined) checkCount('The limit', options.limit, LIMITS.pageMessages)
+    return (await this.#handle.transcript()).page(options)
+  }
+
+  /** One message, on whatever branch; undefined if there is none. */
+  async message(id: string): Promise<StoredMessage | undefined> {
+    return (await this.#handle.transcript()).message(checkId('The message id', id))
+  }
+
+  /** Every content that a message has had, the first one first. */
+  async revisions(id: string): Promise<StoredMessage[]> {
+    return (await this.#handle.transcript()).revisions(checkId('The message id', id))
+  }
+
+  /** Puts data beside the messages, all entries or none. An entry without a value is removed. Creates the session if there is none. */
+  putEntries(entries: readonly Entry[], options: WriteOptions = {}): Promise<Written> {
+    return putEntries(this.#handle, entries, options)
+  }
+
+  /** The last value of an entry; undefined if there is none. */
+  entry(channel: string, key: string): Promise<StoredEntry | undefined> {
+    return readEntry(this.#handle, channel, key)
+  }
+
+  /** The entries of a channel with their last values, the newest first. */
+  entries(channel: string): AsyncGenerator<StoredEntry> {
+    return readEntries(this.#handle, channel)
+  }
+
+  /** Title, tags, owner, workspace, metadata, policies. Cannot touch a message. */
+  async describe(description: DescribeOptions, options: WriteOptions = {}): Promise<Written> {
+    const checked = checkDescription(description)
+    return written(await this.#handle.submit(this.#handle.terms('describe', checked, options), (full) => decide.describe(full, checked)))
+  }
+
+  /** Names the head, or the message given, so that `revert` finds it. A name that is used again names the new place. */
+  async snapshot(name: string, options: WriteOptions & { readonly at?: string } = {}): Promise<Written> {
+    checkId('The name of a snapshot', name)
+    const point = options.at === undefined ? undefined : (await this.#handle.locate(options.at)).point
+    const terms = this.#handle.terms('snapshot', { name, at: options.at ?? null }, options)
+    return written(await this.#handle.submit(terms, (full) => decide.snapshot(full, name, point)))
+  }
+
+  /** Goes back, or over, to a message or a snapshot: the next message follows it. Nothing is destroyed, and `undo` returns. */
+  async revert(target: string, options: WriteOptions = {}): Promise<Written> {
+    const located = await (await this.#handle.transcript()).locate(checkId('What to revert to', target))
+    const terms = this.#handle.terms('revert', { target }, options)
+    return written(await this.#handle.submit(terms, (full) => decide.revert(full, target, located?.point)))
+  }
+
+  /** Takes back the last `revert` that was not taken back. */
+  async undo(options: WriteOptions = {}): Promise<Written> {
+    return written(await this.#handle.submit(this.#handle.terms('undo', {}, options), decide.undo))
+  }
+
+  /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
+  async fork({ at, id, key, ...description }: ForkOptions = {}): Promise<Session> {
+    const point = at === undefined ? undefined : (await this.#handle.locate(at)).point
+    const inherit = ({ before }: decide.Outcome): object => {
+      const { title, tags, owner, workspace, metadata, policies } = before
+      return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, point ?? before.head) }
+    }
+    return new Session(this.#handle.parts, await beget(this.#handle, { kind: 'fork', id, key, message: at ?? null, description, inherit }))
+  }
+
+  /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
+  async child({ id, key, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
+    const inherit = ({ before: { owner, workspace } }: decide.Outcome): object => ({ owner, workspace })
+    return new Session(this.#handle.parts, await beget(this.#handle, { kind: 'child', id, key, message: null, description, inherit }))
+  }
+
+  /** This session with its forks and children, and theirs. */
+  tree(): Promise<TreeNode> {
+    return treeOf(this.#handle)
+  }
+
+  /** Adds what a call to a model took. */
+  async recordUsage(
+    usage: { readonly model: string; readonly inputTokens: number; readonly outputTokens: number },
+    options: WriteOptions = {},
+  ): Promise<Written> {
+    const checked = {
+      model: checkId('The name of a model', usage.model),
+      inputTokens: checkCount('inputTokens', usage.inputTokens, Number.MAX_SAFE_INTEGER),
+      outputTokens: checkCount('outputTokens', usage.outputTokens, Number.MAX_SAFE_INTEGER),
+    }
+    return written(await this.#handle.submit(this.#handle.terms('usage', checked, options), (full) => decide.recordUsage(full, checked)))
+  }
+
+  /** What calls to models took so far, by model. */
+  async usage(): Promise<readonly Usage[]> {
+    return (await this.#handle.liveState()).usage
+  }
+
+  /** Lets whoever has the token read this session as it is now. Tells the token once; only a digest of it is kept. */
+  async share(
+    options: WriteOptions & { readonly expiresAt?: Date } = {},
+  ): Promise<Written & { readonly share: string; readonly token: string }> {
+    const { ids, clock } = this.#handle.parts
+    const [share, token] = [ids.next(clock.now()), ids.hex(64)]
+    const expiresAt = options.expiresAt?.toISOString() ?? null
+    const terms = this.#handle.terms('share', { expiresAt }, options)
+    const outcome = await this.#handle.submit(terms, (full) =>
+      decide.share(full, { share, token: hash('sha256', token, 'hex'), expiresAt }),
+    )
+    return { ...written(outcome), share, token }
+  }
+
+  async unshare(share: string, options: WriteOptions = {}): Promise<Written> {
+    return written(
+      await this.#handle.submit(this.#handle.terms('unshare', { share }, options), (full) =>
+        decide.unshare(full, checkId('The id of a share', share)),
+      ),
+    )
+  }
+
+  /** Every change from now on, or behind a cursor, by whichever process; none is missed and none comes twice. */
+  follow(options: FollowOptions = {}): AsyncGenerator<Change> {
+    const { replica, journal } = this.#handle.held
+    return follow(this.#handle.parts, journal, () => replica.end(), options)
+  }
+
+  /** What cannot be read in this session's journal, and where. Reads all of it. */
+  async damage(): Promise<DamageReport[]> {
+    await this.#handle.state()
+    return damageOf(this.#handle.held.journal)
+  }
+
+  /** What there is to know of the session but for its messages. */
+  async info(): Promise<SessionInfo> {
+    const { replica } = this.#handle.held
+    const { state } = await replica.read()
+    return infoOf(this.id, decide.requireLive(state), replica.damage)
+  }
+
+  /** Changes with everything that a caller changes, and with nothing that happens in the background. */
+  async version(): Promise<string> {
+    const state = await this.#handle.state()
+    return state.status === 'absent' ? ABSENT_VERSION : decide.requireLive(state).version
+  }
+
+  /** It can be restored until it is purged. Whoever still writes to it is refused. */
+  async delete(options: WriteOptions = {}): Promise<Written> {
+    return written(await this.#handle.submit(this.#handle.terms('delete', {}, options), decide.remove))
+  }
+
+  async restore(options: WriteOptions = {}): Promise<Written> {
+    return written(await this.#handle.submit(this.#handle.terms('restore', {}, options), decide.restore))
+  }
+
+  /** Creates the session, or refuses with ALREADY_EXISTS. One that was deleted begins anew. @internal */
+  async create(description: Description, options: { readonly key?: string } = {}): Promise<Written> {
+    const session = { space: this.#handle.parts.space, session: this.id, ...checkDescription(description) }
+    return written(await this.#handle.submit(this.#handle.terms('create', session, options), (full) => decide.create(full, session)))
+  }
+
+  /** The ids that the first outcome of an append had. */
+  async #appendedIds(first: KeyEntry, ids: readonly (string | null)[] | undefined): Promise<string[]> {
+    if (ids?.every((id) => id !== null)) return [...ids] as string[]
+    const found = await new Records(this.#handle.held.journal).at(first.at)
+    if (found === undefined) {
+      throw new HoldfastError('DAMAGED', 'The messages were appended before, but their record cannot be read. Run `holdfast doctor`.')
+    }
+    const { messages, ids: given } = found.record as unknown as MessagesAppended
+    return messages.map((_, index) => messageId(found.record.id, given, index))
+  }
+}
+
+function idsOf(messages: readonly JsonObject[], given: AppendOptions['ids']): (string | null)[] | undefined {
+  if (given !== undefined && given.length !== messages.length)
+    throw invalid(`${messages.length} messages need as many ids; got ${given.length}.`)
+  const ids = messages.map((message, index) => {
+    const id = given?.[index] ?? message.id
+    if (given?.[index] === undefined && (typeof id !== 'string' || id === '')) return null
+    return checkId('The id of a message', id)
+  })
+  const named = ids.filter((id) => id !== null)
+  if (new Set(named).size < named.length) throw invalid('Two messages of one call have the same id.')
+  return named.length === 0 ? undefined : ids
+}
+
+function isReplacedMeanwhile(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === 'CONFLICT' && error.details.reason === 'replaced meanwhile'
+}

@@ -1,0 +1,75 @@
+/** A store: a set of sessions. Everything that concerns more than one of them is here. */
+import { checkId } from '../session/check.ts'
+import type { Description } from '../session/records.ts'
+import { type ListOptions, type ListPage, list } from './list.ts'
+import type { StoreParts } from './parts.ts'
+import { type Purged, type PurgeOptions, purge } from './purge.ts'
+import { Session } from './session.ts'
+
+export interface CreateOptions extends Description {
+  /** Made if it is not given. */
+  readonly id?: string
+  readonly key?: string
+  /** The session that this one is a child of. */
+  readonly parent?: string
+}
+
+export class Store implements AsyncDisposable {
+  readonly #parts: StoreParts
+
+  /** @internal */
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  get space(): string {
+    return this.#parts.space
+  }
+
+  /** What an operator should know about this store, found while opening it. */
+  get warnings(): readonly string[] {
+    return this.#parts.engine.warnings
+  }
+
+  /** A handle on a session, whether it exists or not: the first append creates it. Touches nothing. */
+  async session(id: string): Promise<Session> {
+    return new Session(this.#parts, checkId('The id of a session', id))
+  }
+
+  /** Creates a session; ALREADY_EXISTS if there is one. A deleted one begins anew, with nothing of what it was. */
+  async create({ id, key, parent, ...description }: CreateOptions = {}): Promise<Session> {
+    if (parent !== undefined) {
+      const of = await this.session(parent)
+      return of.child({ ...description, ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) })
+    }
+    const { ids, clock } = this.#parts
+    const session = await this.session(id ?? ids.next(clock.now()))
+    await session.create(description, key === undefined ? {} : { key })
+    return session
+  }
+
+  /** Sessions, those changed last first unless told, a page at a time. */
+  list(options: ListOptions = {}): Promise<ListPage> {
+    return list(this.#parts, options)
+  }
+
+  /** Removes for good what was deleted long enough ago, but for what a fork still reaches. Tells of each session. */
+  purge(options: PurgeOptions = {}): AsyncGenerator<Purged> {
+    return purge(this.#parts, options)
+  }
+
+  /** The same store, with the sessions of another space. Closing one closes both. */
+  in(space: string): Store {
+    return new Store({ ...this.#parts, space: checkId('The name of a space', space) })
+  }
+
+  /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
+  async close(): Promise<void> {
+    await this.#parts.replicas.idle()
+    await this.#parts.engine.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
