@@ -15,6 +15,8 @@ export const LIMITS = {
   /** Messages in one page, and sessions. */
   pageMessages: 1000,
   pageSessions: 1000,
+  /** Messages that a commit may keep live. */
+  keptMessages: 10_000,
   /** Titles and workspaces; metadata and policies, each as JSON; tags of one session. */
   titleBytes: 4096,
   metadataBytes: 64 * 1024,

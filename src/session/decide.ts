@@ -47,7 +47,8 @@ export interface Outcome {
 
 type Deciding = (state: SessionState, known: Known) => Decision<Outcome>
 
-function command(
+/** A command with a key and a condition. */
+export function command(
   terms: Terms,
   decide: Deciding,
   options: { keys?: readonly KeyHash[]; urgent?: boolean } = {},
@@ -72,7 +73,7 @@ function command(
 }
 
 /** A command on a session that must be there. */
-function onLive(
+export function onLive(
   terms: Terms,
   decide: Deciding,
   options: { keys?: readonly KeyHash[]; urgent?: boolean } = {},
@@ -80,7 +81,7 @@ function onLive(
   return command(terms, (state, known) => (state.status === 'live' ? decide(state, known) : { refuse: gone(state) }), options)
 }
 
-function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
+export function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
   const keyed = terms.key === undefined ? payload : { ...payload, key: terms.key, digest: terms.digest }
   return {
     write: { type, payload: keyed as JsonObject },
@@ -92,7 +93,7 @@ function repeated(state: SessionState, first: KeyEntry): Decision<Outcome> {
   return { answer: { version: versionOf({ end: first.at + first.length, crc: first.crc }), duplicate: true, before: state, first } }
 }
 
-function unchanged(state: SessionState): Decision<Outcome> {
+export function unchanged(state: SessionState): Decision<Outcome> {
   return { answer: { version: state.version, duplicate: false, before: state } }
 }
 
@@ -347,6 +348,6 @@ function someKnown(id: string): HoldfastError {
   )
 }
 
-function conflict(message: string, details: Readonly<Record<string, unknown>>): HoldfastError {
+export function conflict(message: string, details: Readonly<Record<string, unknown>>): HoldfastError {
   return new HoldfastError('CONFLICT', message, { details })
 }

@@ -9,6 +9,7 @@ import { type Counted, JournalFold } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import { versionOf } from '../session/state.ts'
+import { Waiter } from './waiter.ts'
 
 /** Something that happened to a session. */
 export interface Change {
@@ -32,9 +33,6 @@ export interface FollowOptions {
   /** Ends it. */
   readonly signal?: AbortSignal
 }
-
-/** Without a hint, look this often. */
-const POLL_MS = 1000
 
 export async function* follow(
   { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
@@ -174,49 +172,4 @@ function changeOf(counted: Counted): Change {
     message: message as JsonObject,
   }))
   return { cursor: cursorOf(counted), type: record.type, at: record.at, version: versionOf(counted), messages: messages ?? [], record }
-}
-
-/** Sleeps until something may have changed. */
-class Waiter {
-  readonly #clock: Clock
-  readonly #signal: AbortSignal | undefined
-  readonly #stop: () => void
-  #hinted = false
-  #wake: (() => void) | undefined
-  #sleep: Promise<void> | undefined
-
-  constructor(engine: Engine, clock: Clock, signal: AbortSignal | undefined) {
-    this.#clock = clock
-    this.#signal = signal
-    this.#stop = engine.watch(() => this.#hint())
-    signal?.addEventListener('abort', this.#hint)
-  }
-
-  get ended(): boolean {
-    return this.#signal?.aborted === true
-  }
-
-  async wait(): Promise<void> {
-    if (!this.#hinted && !this.ended) {
-      const hint = new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      // One timer at a time, however many hints come.
-      this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
-        this.#sleep = undefined
-      })
-      await Promise.race([hint, this.#sleep])
-    }
-    this.#hinted = false
-  }
-
-  close(): void {
-    this.#stop()
-    this.#signal?.removeEventListener('abort', this.#hint)
-  }
-
-  readonly #hint = (): void => {
-    this.#hinted = true
-    this.#wake?.()
-  }
 }

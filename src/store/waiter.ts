@@ -1,0 +1,51 @@
+/** Waiting for other processes: the engine's hints make it quick, and a slow poll behind them makes up for those that are missing. */
+import type { Clock } from '../engine/clock.ts'
+import type { Engine } from '../engine/port.ts'
+
+/** Without a hint, look this often. */
+const POLL_MS = 1000
+
+/** Sleeps until something may have changed. */
+export class Waiter {
+  readonly #clock: Clock
+  readonly #signal: AbortSignal | undefined
+  readonly #stop: () => void
+  #hinted = false
+  #wake: (() => void) | undefined
+  #sleep: Promise<void> | undefined
+
+  constructor(engine: Engine, clock: Clock, signal: AbortSignal | undefined) {
+    this.#clock = clock
+    this.#signal = signal
+    this.#stop = engine.watch(() => this.#hint())
+    signal?.addEventListener('abort', this.#hint)
+  }
+
+  get ended(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  async wait(): Promise<void> {
+    if (!this.#hinted && !this.ended) {
+      const hint = new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      // One timer at a time, however many hints come.
+      this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
+        this.#sleep = undefined
+      })
+      await Promise.race([hint, this.#sleep])
+    }
+    this.#hinted = false
+  }
+
+  close(): void {
+    this.#stop()
+    this.#signal?.removeEventListener('abort', this.#hint)
+  }
+
+  readonly #hint = (): void => {
+    this.#hinted = true
+    this.#wake?.()
+  }
+}
