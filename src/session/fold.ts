@@ -219,7 +219,8 @@ function commitFinished(state: SessionState, record: JournalRecord, { at }: Coun
   const finished = payloadOf<CommitFinished>(record)
   const known = state.archives.some(({ number }) => number === finished.archive)
   const asked = known ? state : withArchive(state, finished, { task: finished.task, at, requestedAt: record.at })
-  return task(asked, record, { status: 'completed', attempts: finished.attempts, lease: null, ended: at })
+  const done = task(asked, record, { status: 'completed', attempts: finished.attempts, lease: null, ended: at })
+  return finished.usage === undefined ? done : withUsage(done, { model: finished.model, ...finished.usage })
 }
 
 function commitFailed(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
@@ -235,7 +236,10 @@ function task(state: SessionState, record: JournalRecord, change: Partial<Archiv
 }
 
 function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
-  const { model, inputTokens, outputTokens } = payloadOf<UsageRecorded>(record)
+  return withUsage(state, payloadOf<UsageRecorded>(record))
+}
+
+function withUsage(state: SessionState, { model, inputTokens, outputTokens }: UsageRecorded): SessionState {
   const before = state.usage.find((usage) => usage.model === model) ?? { model, calls: 0, inputTokens: 0, outputTokens: 0 }
   const after = {
     model,

@@ -117,6 +117,8 @@ export interface CommitFinished extends Pick<CommitRequested, 'archive' | 'takes
   /** Whom the memories belong to. */
   readonly owner: string | null
   readonly model: string
+  /** What it took, if the model told. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
 }
 
 export interface CommitFailed {

@@ -42,6 +42,13 @@ export class Replicas {
     return this.#held.get(name) ?? { journal, replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids }) }
   }
 
+  /** Keeps one that was made to be used once. */
+  keep(name: string, held: Held): void {
+    if (this.#held.has(name)) return
+    this.#held.set(name, held)
+    this.#evict()
+  }
+
   /** Waits until nothing is under way. */
   async idle(): Promise<void> {
     await Promise.all([...this.#held.values()].map(({ replica }) => replica.idle()))

@@ -25,7 +25,8 @@ export class Waiter {
     return this.#signal?.aborted === true
   }
 
-  async wait(): Promise<void> {
+  /** Waits for a hint, or so long at most. */
+  async wait(mostMs = Number.POSITIVE_INFINITY): Promise<void> {
     if (!this.#hinted && !this.ended) {
       const hint = new Promise<void>((resolve) => {
         this.#wake = resolve
@@ -34,9 +35,15 @@ export class Waiter {
       this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
         this.#sleep = undefined
       })
-      await Promise.race([hint, this.#sleep])
+      const sooner = mostMs < POLL_MS ? [this.#clock.sleep(mostMs)] : []
+      await Promise.race([hint, this.#sleep, ...sooner])
     }
     this.#hinted = false
+  }
+
+  /** As if a hint had come. */
+  wake(): void {
+    this.#hint()
   }
 
   close(): void {
