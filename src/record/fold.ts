@@ -9,14 +9,14 @@
  *   6. between checkpoint and the first placed record, with `pos` below the segment                   carried; counts once, at that `pos`
  *   7. `pos` is not where it begins                                                                   a lost race; no effect
  *   8. its id already counted in this segment                                                         the second copy; no effect
- *   9. the session is deleted, and the type is none of those that count then                          no effect
- *  10. otherwise                                                                                      it counts
+ *   9. otherwise                                                                                      it counts
  *
- * No rule looks at a condition, a clock, a message id or an operation key: those were decided by the writer, on all bytes in front
- * of the place that the record names. So a rotten line costs its own content and never the verdict on another.
+ * No rule looks at a condition, a clock, a message id or an operation key, nor at what another record says: those were decided by
+ * the writer, on all bytes in front of the place that the record names. So a rotten line costs its own content and never the verdict
+ * on another, and a line can be judged by its own segment.
  */
 import { type DamageKind, decodeLine, type Line, type Place } from './line.ts'
-import { COUNTS_WHEN_DELETED, type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
 
 export interface Counted {
   readonly kind: 'counted'
@@ -33,7 +33,7 @@ export type Verdict =
   | Counted
   | { readonly kind: 'checkpoint'; readonly record: JournalRecord; readonly crc: string }
   | { readonly kind: 'damage'; readonly at: number; readonly length: number; readonly as: DamageKind }
-  | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' | 'deleted' }
+  | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' }
 
 export interface Seal {
   readonly at: number
@@ -68,7 +68,6 @@ export class JournalFold {
   /** Id and time of that record. */
   lastId = ''
   lastAt = ''
-  deleted = false
   /** Whether the state before the first placed record is known: this fold began at position 0, or met a checkpoint. */
   rooted: boolean
   /** The checkpoint that sets the state of this segment, once every line that it carries was met. */
@@ -143,7 +142,6 @@ export class JournalFold {
     if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
     this.#takeRoot(true)
     if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
-    if (this.deleted && !COUNTS_WHEN_DELETED.has(record.type)) return { kind: 'nothing', why: 'deleted' }
     const place = { at, end: at + bytes.length + 1, crc }
     this.#count(record, place)
     return { kind: 'counted', carried: false, record, ...place }
@@ -186,7 +184,6 @@ export class JournalFold {
     this.root = candidate.record
     this.rooted = true
     this.checkpointBytes = candidate.length
-    this.deleted = candidate.record.deleted === true
     this.#remember(candidate.record, candidate.crc)
   }
 
@@ -195,9 +192,7 @@ export class JournalFold {
     this.#placed.add(place.at)
     this.#remember(record, place.crc)
     this.end = place.end
-    if (record.type === 'session.deleted') this.deleted = true
-    else if (record.type === 'session.created' || record.type === 'session.restored') this.deleted = false
-    else if (record.type === 'segment.sealed') {
+    if (record.type === 'segment.sealed') {
       const from = typeof record.from === 'number' ? { from: record.from } : {}
       this.seal = { at: place.at, end: place.end, why: record.why as SealReason, ...from }
     }

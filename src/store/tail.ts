@@ -210,7 +210,6 @@ export class Tail<S> {
       id: this.#fold.lastId,
       at: this.#fold.lastAt,
       prev: this.#fold.prev,
-      deleted: this.#fold.deleted,
       carries: carried.length,
       state: this.#model.checkpoint(this.state),
     })

@@ -96,7 +96,7 @@ test('the samples hold what the proof speaks of', async () => {
   expect(long.files.size).toBe(3)
   const deleted = new Original(await makeDeletedSample())
   const verdicts = deleted.lines.map(({ verdict }) => describeVerdict(verdict)).filter((verdict) => verdict !== 'blank')
-  expect(verdicts).toEqual(['counted d00', 'repeated', 'counted d01', 'counted d02', 'repeated', 'deleted'])
+  expect(verdicts).toEqual(['counted d00', 'repeated', 'counted d01', 'counted d02', 'repeated', 'counted late'])
   const carried = new Original(await makeCarriedSample())
   const [, second] = carried.files.keys()
   expect(carried.lines.filter(({ segment, verdict }) => segment === second && describeVerdict(verdict) === 'repeated')).toHaveLength(3)

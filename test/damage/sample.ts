@@ -70,7 +70,7 @@ export async function makeLongSample(): Promise<Files> {
   return journal.files
 }
 
-/** One segment of a session that was deleted, and a late writer whose record stands in its place and has no effect. */
+/** One segment of a session that was deleted, and a record behind that: it stands in its place and counts, whatever becomes of the delete. */
 export async function makeDeletedSample(): Promise<Files> {
   const journal = new BytesJournal()
   const replica = makeReplica(journal, 'd')

@@ -42,8 +42,6 @@ export function checkRot(rotten: { readonly journal: number; readonly at: number
     // By id: of a record that stands twice, or is carried along, another copy may count now.
     const left = new Set(after[index]?.counted.map(({ record }) => record.id))
     const known = new Set(journal.counted.map(({ record }) => record.id))
-    // The disk was full when the second copy was written, and now the first one is gone too: what follows stands on nothing.
-    if (journal.counted.some(({ record }) => record.type === 'session.created' && !left.has(record.id))) continue
     for (const { at, end, record, carried } of journal.counted) {
       // A carried line stands elsewhere than its position says.
       const hit = carried || (index === rotten.journal && at <= rotten.at + 2 && rotten.at < end)

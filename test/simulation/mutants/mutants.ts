@@ -44,9 +44,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: FOLD,
-        find: 'if (this.deleted && !COUNTS_WHEN_DELETED',
+        find: '    const place = { at, end',
         replace:
-          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    if (this.deleted && !COUNTS_WHEN_DELETED",
+          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    const place = { at, end",
       },
     ],
   },
