@@ -91,7 +91,7 @@ describe('rule 5: a checkpoint', () => {
   })
 })
 
-describe('rule 6: between checkpoint and first placed record, lines from before the segment', () => {
+describe('rule 6: in front of the first placed record, lines from before the segment', () => {
   test('are carried: where their own place is lost, they count once, at that place', () => {
     const { carried, end } = firstSegment()
     const fold = new JournalFold(end)
@@ -132,6 +132,38 @@ describe('rule 6: between checkpoint and first placed record, lines from before 
     expect(judgeAll(fold, end, LEAD_IN, checkpoint(end, 'k', { carries: 3 }), ...carried.map((one) => one.bytes))).not.toContainEqual(
       expect.stringContaining('carried c'),
     )
+  })
+
+  test('count also where the checkpoint in front of them has rotted: it covers them, but they do not stand on it', () => {
+    const { bytes, carried, end } = firstSegment()
+    const rotten = checkpoint(end, 'k', { carries: 3 })
+    rotten[40] = (rotten[40] as number) ^ 1
+    const fold = new JournalFold(0, end)
+    // The sync of the first segment had failed, and then the power did.
+    judgeAll(fold, 0, bytes.subarray(0, carried[1]?.at))
+    fold.enter(end)
+    const lines = carried.map((one) => one.bytes)
+    expect(judgeAll(fold, end, LEAD_IN, rotten, ...lines, ...lines)).toEqual([
+      'damage',
+      'repeated',
+      ...carried.slice(1).map(({ id, at }) => `carried ${id} at ${at}`),
+      'repeated',
+      'repeated',
+      'repeated',
+    ])
+    expect(fold).toMatchObject({ root: undefined, ready: false, carriedFrom: carried[0]?.at })
+  })
+
+  test('count once however often they are carried on', () => {
+    const { bytes, carried, end } = firstSegment()
+    const fold = new JournalFold(0, end)
+    judgeAll(fold, 0, bytes)
+    const lines = carried.map((one) => one.bytes)
+    for (let segment = end; segment < end + 8_000; segment += 1_000) {
+      fold.enter(segment)
+      const verdicts = judgeAll(fold, segment, LEAD_IN, checkpoint(segment, 'k', { carries: 3 }), ...lines)
+      expect(verdicts).toEqual(['checkpoint k', 'repeated', 'repeated', 'repeated'])
+    }
   })
 
   test('are lost races once a record was placed', () => {

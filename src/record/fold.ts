@@ -6,7 +6,7 @@
  *   3. not intact                                                                                     damage; no effect
  *   4. a newer version                                                                                UNSUPPORTED_VERSION
  *   5. a checkpoint, and nothing was placed yet                     sets the state, if it is the first with all the lines that it carries
- *   6. between checkpoint and the first placed record, with `pos` below the segment                   carried; counts once, at that `pos`
+ *   6. in front of the first placed record, with `pos` below the segment                             carried; counts once, at that `pos`
  *   7. `pos` is not where it begins                                                                   a lost race; no effect
  *   8. its id already counted in this segment                                                         the second copy; no effect
  *   9. otherwise                                                                                      it counts
@@ -77,6 +77,8 @@ export class JournalFold {
   checkpointCopies = 0
   /** The end of the last counted line. */
   end: number
+  /** The lowest position whose line this segment carries. */
+  carriedFrom: number
 
   #successor: number
   /** The last checkpoint, while lines that it carries are missing. */
@@ -93,6 +95,7 @@ export class JournalFold {
     this.#successor = successor
     this.rooted = segment === 0
     this.end = segment
+    this.carriedFrom = segment
   }
 
   /** Goes on with the next segment. */
@@ -103,6 +106,7 @@ export class JournalFold {
     this.checkpointBytes = 0
     this.checkpointCopies = 0
     this.end = segment
+    this.carriedFrom = segment
     this.root = undefined
     this.#candidate = undefined
     this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
@@ -122,11 +126,6 @@ export class JournalFold {
   /** Whether nothing was placed in this segment yet. */
   get fresh(): boolean {
     return this.#placed.size === 0
-  }
-
-  /** The lowest position whose line this segment carries. */
-  get carriedFrom(): number {
-    return Math.min(this.segment, ...this.#carried)
   }
 
   judge(line: Line): Verdict {
@@ -165,11 +164,13 @@ export class JournalFold {
   }
 
   #judgeCarried(record: JournalRecord, crc: string, pos: number, length: number): Verdict {
-    if (this.#candidate === undefined || this.#carried.has(pos)) return { kind: 'nothing', why: 'repeated' }
+    this.carriedFrom = Math.min(this.carriedFrom, pos)
     this.#carried.add(pos)
     this.#takeRoot()
-    if (this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))) return { kind: 'nothing', why: 'repeated' }
+    const known = this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))
+    // Also if it counted before: a segment that carries it on is held against this one.
     this.#ids.add(record.id)
+    if (known) return { kind: 'nothing', why: 'repeated' }
     return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
   }
 

@@ -25,7 +25,6 @@ export class Tail<S> {
   readonly #journal: Journal
   readonly #model: Model<S>
 
-  state: S
   keys = new Map<KeyHash, KeyEntry>()
   damage: Damage[] = []
   /** False if what was read last could not be made durable. */
@@ -34,6 +33,9 @@ export class Tail<S> {
   end = 0
 
   #fold = new JournalFold(0)
+  #state: S
+  /** Records that were read and are not in the state yet. */
+  #unapplied: Counted[] = []
   #loaded = false
   /** The journal was there once. */
   #known = false
@@ -51,7 +53,19 @@ export class Tail<S> {
   constructor(journal: Journal, model: Model<S>) {
     this.#journal = journal
     this.#model = model
-    this.state = model.initial
+    this.#state = model.initial
+  }
+
+  /**
+   * The state up to the end. Records are applied in the order of their positions: where the checkpoint in front of carried lines has
+   * rotted, those are met behind later ones, which the segment before still has.
+   */
+  get state(): S {
+    if (this.#unapplied.length > 0) {
+      const records = this.#unapplied.sort((a, b) => a.at - b.at)
+      this.#setState(records.reduce((state, counted) => this.#model.apply(state, counted), this.#state))
+    }
+    return this.#state
   }
 
   get segment(): number {
@@ -171,7 +185,7 @@ export class Tail<S> {
       this.#fold.accept(record)
       for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
     }
-    this.state = state
+    this.#setState(state)
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
@@ -251,7 +265,7 @@ export class Tail<S> {
 
   #begin(segment: number, successor: number): void {
     this.#fold = new JournalFold(segment, successor)
-    this.state = this.#model.initial
+    this.#setState(this.#model.initial)
     this.keys = new Map()
     this.damage = []
     this.#lastSeal = undefined
@@ -270,13 +284,18 @@ export class Tail<S> {
   #take(line: Line): void {
     const { root } = this.#fold
     const verdict = this.#fold.judge(line)
-    if (this.#fold.root !== undefined && this.#fold.root !== root) this.state = this.#model.restore(this.#fold.root.state as JsonObject)
+    if (this.#fold.root !== undefined && this.#fold.root !== root) this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
     if (verdict.kind === 'damage') this.#reportDamage({ segment: this.segment, at: verdict.at, length: verdict.length, as: verdict.as })
     else if (verdict.kind === 'counted') {
-      // The checkpoint in front of a carried line covers it already.
-      if (!verdict.carried) this.state = this.#model.apply(this.state, verdict)
+      // A checkpoint that sets the state covers the lines that it carries.
+      if (!verdict.carried || this.#fold.root === undefined) this.#unapplied.push(verdict)
       for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
     }
+  }
+
+  #setState(state: S): void {
+    this.#state = state
+    this.#unapplied = []
   }
 
   #reportDamage(damage: Damage): void {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { BytesJournal } from './bytes-journal.ts'
 import { judge, Original } from './original.ts'
-import { makeCarriedSample, makeDeletedSample, makeLongSample } from './sample.ts'
+import { makeCarriedSample, makeDeletedSample, makeLongSample, makeRescuedSample } from './sample.ts'
 import { changed, covers, forged, readAndWrite } from './survey.ts'
 
 /** test/slow/cuts.test.ts goes on from every one of them, on a disk. */
@@ -15,6 +15,7 @@ describe.each([
   ['a journal of three segments', makeLongSample],
   ['the journal of a deleted session', makeDeletedSample],
   ['a journal whose sync failed', makeCarriedSample],
+  ['a journal whose sync failed before a power cut', makeRescuedSample],
 ])('%s, cut at any length,', (_, make) => {
   test('keeps every whole line, and its verdict', async () => {
     const original = new Original(await make())

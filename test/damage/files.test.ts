@@ -8,7 +8,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DamagedStore } from './on-disk.ts'
 import { Original } from './original.ts'
-import { makeCarriedSample, makeDeletedSample, makeLongSample } from './sample.ts'
+import { makeCarriedSample, makeDeletedSample, makeLongSample, makeRescuedSample } from './sample.ts'
 
 let store: DamagedStore
 beforeAll(async () => {
@@ -20,6 +20,7 @@ describe.each([
   ['a journal of three segments', makeLongSample],
   ['the journal of a deleted session', makeDeletedSample],
   ['a journal whose sync failed', makeCarriedSample],
+  ['a journal whose sync failed before a power cut', makeRescuedSample],
 ])('%s on a disk reads, and goes on', (_, make) => {
   test('with a bit flipped anywhere', async () => {
     expect(await store.flips(new Original(await make()), 97)).toEqual([])

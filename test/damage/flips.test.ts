@@ -13,7 +13,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { BytesJournal, type Files } from './bytes-journal.ts'
 import { describeVerdict, Original } from './original.ts'
-import { makeCarriedSample, makeDeletedSample, makeLongSample } from './sample.ts'
+import { makeCarriedSample, makeDeletedSample, makeLongSample, makeRescuedSample } from './sample.ts'
 import { covers, readAndWrite, type Survey, surveyBits } from './survey.ts'
 
 const STEP = 31
@@ -43,6 +43,11 @@ const SAMPLES: readonly Sample[] = [
   {
     name: 'a journal whose sync failed',
     make: makeCarriedSample,
+    unreported: () => ({ 'the last newline of the journal': 8, 'the last newline of a sealed segment': 8, 'behind a seal': 0 }),
+  },
+  {
+    name: 'a journal whose sync failed before a power cut',
+    make: makeRescuedSample,
     unreported: () => ({ 'the last newline of the journal': 8, 'the last newline of a sealed segment': 8, 'behind a seal': 0 }),
   },
 ]

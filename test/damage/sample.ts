@@ -6,7 +6,7 @@ import type { Clock } from '../../src/engine/clock.ts'
 import type { Ids } from '../../src/engine/ids.ts'
 import type { Journal } from '../../src/engine/port.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { encodeBody, Group } from '../../src/record/line.ts'
+import { encodeBody, Group, splitLines } from '../../src/record/line.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
 import type { Model, Operation } from '../../src/store/model.ts'
 import { Replica } from '../../src/store/replica.ts'
@@ -98,6 +98,17 @@ export async function makeCarriedSample(): Promise<Files> {
   await Promise.allSettled([replica.submit(say('one')), replica.submit(write('share.revoked')), replica.submit(say('two'))])
   await replica.submit(say('after'))
   return journal.files
+}
+
+/** The same after a power cut that took lines of the first segment, one in the middle and the end: what the second one carries is all there is of them. */
+export async function makeRescuedSample(): Promise<Files> {
+  const files = new Map(await makeCarriedSample())
+  const first = Buffer.from(files.get(0) ?? Buffer.of())
+  const lines = splitLines(first, 0).lines
+  const [one, two] = ['one', 'two'].map((text) => lines.find(({ bytes }) => Buffer.from(bytes).includes(`"text":"${text}"`)))
+  if (one === undefined || two === undefined) throw new Error('The sample has changed.')
+  first.fill(0, one.at, one.at + one.bytes.length)
+  return files.set(0, first.subarray(0, two.at))
 }
 
 function endOf(journal: BytesJournal, segment: number): number {

@@ -195,6 +195,19 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [{ file: FOLD, find: 'if (!placing && this.#carried.size < candidate.carries) return', replace: '' }],
   },
   {
+    name: 'carried lines stand on their checkpoint',
+    bug: 'A rotten bit in a checkpoint cost the lines that it carried, where the power had taken their own place.',
+    seed: 39,
+    trouble: 'sync',
+    edits: [
+      {
+        file: FOLD,
+        find: '    this.carriedFrom = Math.min(',
+        replace: "    if (this.#candidate === undefined) return { kind: 'nothing', why: 'repeated' }\n    this.carriedFrom = Math.min(",
+      },
+    ],
+  },
+  {
     name: 'an error after the write is told as definite',
     bug: 'A caller was told that nothing had happened, and the record counted.',
     seed: 1,
