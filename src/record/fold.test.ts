@@ -240,6 +240,44 @@ describe('rule 9: otherwise it counts', () => {
   })
 })
 
+describe('what is missing of a segment', () => {
+  const records = [draft('a'), draft('seal', 'segment.sealed', { why: 'size' })]
+  const whole = new Page().group(0, ...records)
+  const read = (bytes: Uint8Array, successor?: number): JournalFold => {
+    const cut = new Page(0, successor)
+    cut.raw(bytes)
+    return cut.fold
+  }
+
+  test('is nothing where its seal ends where the next one begins, whatever stands behind it', () => {
+    expect(read(whole, whole.length).missing(whole.length)).toBeUndefined()
+    expect(read(Buffer.concat([whole, Buffer.from(' \nlate\n')]), whole.length).missing(whole.length + 7)).toBeUndefined()
+  })
+
+  test('is what should stand between its last whole line and the next segment', () => {
+    const next = whole.lastIndexOf(' \n')
+    expect(read(whole.subarray(0, -20), whole.length).missing(next)).toEqual({
+      kind: 'damage',
+      at: next,
+      length: whole.length - next,
+      as: 'missing',
+    })
+  })
+
+  test('are also whole segments behind its seal', () => {
+    expect(read(whole, 5_000).missing(whole.length)).toMatchObject({ at: whole.length, length: 5_000 - whole.length })
+  })
+
+  test('is not known of the last one, nor in front of the first record, where a late helper may have made a purged one again', () => {
+    expect(read(whole.subarray(0, -20)).missing(2)).toBeUndefined()
+    expect(read(Buffer.of(), 5_000).missing(0)).toBeUndefined()
+    const { fold } = page
+    page.put(draft('a'), draft('seal', 'segment.sealed', { why: 'size' }))
+    fold.enter(page.end, 5_000)
+    expect(fold.missing(page.end)).toMatchObject({ at: page.end })
+  })
+})
+
 test('a fold that accepts its own records stands where one that reads them stands', () => {
   const writer = new JournalFold(0)
   const group = new Group(0, '')

@@ -29,10 +29,18 @@ export interface Counted {
   readonly crc: string
 }
 
+/** `missing`: the end of a segment, which is not there although its successor is. */
+export interface Damaged {
+  readonly kind: 'damage'
+  readonly at: number
+  readonly length: number
+  readonly as: DamageKind | 'missing'
+}
+
 export type Verdict =
   | Counted
   | { readonly kind: 'checkpoint'; readonly record: JournalRecord; readonly crc: string }
-  | { readonly kind: 'damage'; readonly at: number; readonly length: number; readonly as: DamageKind }
+  | Damaged
   | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' }
 
 export interface Seal {
@@ -87,6 +95,8 @@ export class JournalFold {
   #carried = new Set<number>()
   #ids = new Set<string>()
   #placed = new Set<number>()
+  /** Whether a record was placed in this segment or one before it. */
+  #begun = false
   /** Ids counted in the segments before, so that a carried record counts once, whichever of its copies is left. */
   #before: ReadonlySet<string>[] = []
 
@@ -146,6 +156,16 @@ export class JournalFold {
     return { kind: 'counted', carried: false, record, ...place }
   }
 
+  /**
+   * What is not there of this segment, read up to `next`, behind its last whole line: its successor's name tells where its seal must
+   * end. Nothing can be said in front of the first record: a purged segment that a late helper has made again looks like that.
+   */
+  missing(next: number): Damaged | undefined {
+    const at = this.seal?.end ?? next
+    if (!this.#begun || at >= this.#successor || this.#successor === Number.POSITIVE_INFINITY) return undefined
+    return { kind: 'damage', at, length: this.#successor - at, as: 'missing' }
+  }
+
   /** Counts a record that this process placed itself and therefore need not read back. */
   accept(counted: Counted): void {
     this.#count(counted.record, counted)
@@ -191,6 +211,7 @@ export class JournalFold {
   #count(record: JournalRecord, place: Place): void {
     this.#ids.add(record.id)
     this.#placed.add(place.at)
+    this.#begun = true
     this.#remember(record, place.crc)
     this.end = place.end
     if (record.type === 'segment.sealed') {

@@ -4,7 +4,7 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Counted, JournalFold, type Seal } from '../record/fold.ts'
+import { type Counted, type Damaged, JournalFold, type Seal } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
@@ -12,11 +12,8 @@ import { history } from './history.ts'
 import type { Model } from './model.ts'
 
 /** A stretch of a journal that could not be read as what somebody wrote. */
-export interface Damage {
+export interface Damage extends Omit<Damaged, 'kind'> {
   readonly segment: number
-  readonly at: number
-  readonly length: number
-  readonly as: 'torn' | 'zeros' | 'rotten'
 }
 
 const NEWLINE = Buffer.from('\n')
@@ -34,6 +31,8 @@ export class Tail<S> {
 
   #fold = new JournalFold(0)
   #state: S
+  /** The state began with a checkpoint that covers everything below this position. */
+  #covered = 0
   /** Records that were read and are not in the state yet. */
   #unapplied: Counted[] = []
   #loaded = false
@@ -180,7 +179,7 @@ export class Tail<S> {
 
   /** Takes in a group that this process has placed and synced. */
   async accept(group: Group, counted: readonly Counted[], state: S): Promise<void> {
-    if (this.#next < group.at) this.#reportDamage({ segment: this.segment, at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
+    if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
     for (const record of counted) {
       this.#fold.accept(record)
       for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
@@ -242,6 +241,8 @@ export class Tail<S> {
       if (!rooted) return false
       const next = segments[i + 1]
       if (next === undefined) return true
+      const missing = this.#fold.missing(this.#next)
+      if (missing !== undefined) this.#reportDamage(missing)
       this.#enter(next, segments[i + 2])
     }
   }
@@ -266,6 +267,7 @@ export class Tail<S> {
   #begin(segment: number, successor: number): void {
     this.#fold = new JournalFold(segment, successor)
     this.#setState(this.#model.initial)
+    this.#covered = segment
     this.keys = new Map()
     this.damage = []
     this.#lastSeal = undefined
@@ -284,11 +286,13 @@ export class Tail<S> {
   #take(line: Line): void {
     const { root } = this.#fold
     const verdict = this.#fold.judge(line)
-    if (this.#fold.root !== undefined && this.#fold.root !== root) this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
-    if (verdict.kind === 'damage') this.#reportDamage({ segment: this.segment, at: verdict.at, length: verdict.length, as: verdict.as })
+    if (this.#fold.root !== undefined && this.#fold.root !== root) {
+      this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
+      this.#covered = this.segment
+    }
+    if (verdict.kind === 'damage') this.#reportDamage(verdict)
     else if (verdict.kind === 'counted') {
-      // A checkpoint that sets the state covers the lines that it carries.
-      if (!verdict.carried || this.#fold.root === undefined) this.#unapplied.push(verdict)
+      if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
     }
   }
@@ -298,8 +302,8 @@ export class Tail<S> {
     this.#unapplied = []
   }
 
-  #reportDamage(damage: Damage): void {
-    if (this.damage.length < 1000) this.damage.push(damage)
+  #reportDamage({ at, length, as }: Omit<Damaged, 'kind'>): void {
+    if (this.damage.length < 1000) this.damage.push({ segment: this.segment, at, length, as })
   }
 
   #suspectAt(error: HoldfastError): void {

@@ -20,8 +20,10 @@ export function judge(files: Files): JudgedLine[] {
   const fold = new JournalFold(firsts[0] ?? 0, firsts[1])
   for (const [index, segment] of firsts.entries()) {
     if (index > 0) fold.enter(segment, firsts[index + 1])
-    for (const line of splitLines(files.get(segment) ?? Buffer.of(), segment).lines)
-      judged.push({ ...line, segment, verdict: fold.judge(line) })
+    const { lines, next } = splitLines(files.get(segment) ?? Buffer.of(), segment)
+    for (const line of lines) judged.push({ ...line, segment, verdict: fold.judge(line) })
+    const missing = fold.missing(next)
+    if (missing !== undefined) judged.push({ at: missing.at, bytes: Buffer.of(), segment, verdict: missing })
   }
   return judged
 }
@@ -63,6 +65,11 @@ export class Original {
   /** First position of the segment that is written to. */
   get last(): number {
     return this.#segments.at(-1) ?? 0
+  }
+
+  /** First position of the segment behind one; infinite for the last. */
+  successorOf(segment: number): number {
+    return this.#segments.find((first) => first > segment) ?? Number.POSITIVE_INFINITY
   }
 
   get bits(): number {

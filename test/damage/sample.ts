@@ -88,19 +88,27 @@ export async function makeCarriedSample(): Promise<Files> {
   const replica = makeReplica(journal, 'c')
   await replica.submit(write('session.created'))
   await replica.submit(say('synced'))
-  const from = endOf(journal, 0)
-  const append = journal.append.bind(journal)
-  journal.append = async (segment, at, group) => {
-    journal.append = append
-    await append(segment, at, group)
-    throw new HoldfastError('UNAVAILABLE', 'The sync failed.', { outcome: 'unknown', details: { reason: 'sync failed', segment, from } })
-  }
+  failNextSync(journal, endOf(journal, 0))
   await Promise.allSettled([replica.submit(say('one')), replica.submit(write('share.revoked')), replica.submit(say('two'))])
   await replica.submit(say('after'))
   return journal.files
 }
 
-/** The same after a power cut that took lines of the first segment, one in the middle and the end: what the second one carries is all there is of them. */
+/** Three segments: a sync failed in the second one, and what the first one held was not certain either, so the third carries lines of both. */
+export async function makeFarCarriedSample(): Promise<Files> {
+  const journal = new BytesJournal()
+  const replica = makeReplica(journal, 'f')
+  await replica.submit(write('session.created'))
+  const from = endOf(journal, 0)
+  await replica.submit(say('one'))
+  await replica.beginAnew()
+  failNextSync(journal, from)
+  await Promise.allSettled([replica.submit(say('two'))])
+  await replica.submit(say('after'))
+  return journal.files
+}
+
+/** The same as `makeCarriedSample` after a power cut that took lines of the first segment, one in the middle and the end: what the second one carries is all there is of them. */
 export async function makeRescuedSample(): Promise<Files> {
   const files = new Map(await makeCarriedSample())
   const first = Buffer.from(files.get(0) ?? Buffer.of())
@@ -109,6 +117,16 @@ export async function makeRescuedSample(): Promise<Files> {
   if (one === undefined || two === undefined) throw new Error('The sample has changed.')
   first.fill(0, one.at, one.at + one.bytes.length)
   return files.set(0, first.subarray(0, two.at))
+}
+
+/** The next group stands, but nobody knows whether it is on the disk, nor what stands from a position on. */
+function failNextSync(journal: BytesJournal, from: number): void {
+  const append = journal.append.bind(journal)
+  journal.append = async (segment, at, group) => {
+    journal.append = append
+    await append(segment, at, group)
+    throw new HoldfastError('UNAVAILABLE', 'The sync failed.', { outcome: 'unknown', details: { reason: 'sync failed', segment, from } })
+  }
 }
 
 function endOf(journal: BytesJournal, segment: number): number {

@@ -30,6 +30,7 @@ async function find({ journal, replica }: OpenedJournal): Promise<Found> {
   const counted = new Map<number, FoundRecord>()
   const checkpoints: { base: number; seen: Seen }[] = []
   const rotten: string[] = []
+  const missing: number[] = []
   let torn = 0
   let misplaced = 0
   for await (const { verdict, line } of history(journal)) {
@@ -37,6 +38,7 @@ async function find({ journal, replica }: OpenedJournal): Promise<Found> {
     else if (verdict.kind === 'checkpoint')
       checkpoints.push({ base: verdict.record.base as number, seen: verdict.record.state as unknown as Seen })
     else if (verdict.kind === 'damage' && verdict.as === 'torn') torn++
+    else if (verdict.kind === 'damage' && verdict.as === 'missing') missing.push(verdict.at)
     else if (verdict.kind === 'damage') rotten.push(`${verdict.as} at ${verdict.at}`)
     else if (verdict.why === 'misplaced') misplaced++
   }
@@ -50,6 +52,7 @@ async function find({ journal, replica }: OpenedJournal): Promise<Found> {
     torn,
     misplaced,
     rotten,
+    missing,
   }
 }
 
@@ -67,7 +70,7 @@ export async function inspect(directory: string, attempts: readonly Attempt[]): 
   const second = await find(writer)
   await writer.engine.close()
   const all = [...attempts, ...later]
-  const { findings } = checkRun({ attempts: all, first: [first], second: [second], lostWriteBack: false })
+  const { findings } = checkRun({ attempts: all, first: [first], second: [second], lostWriteBack: false, givenUp: false })
   const crashes = all.filter(({ crashed }) => crashed === true).map(({ name, error }) => ({ what: 'crashed', detail: `${name}: ${error}` }))
   const refused = later.filter(({ told, kind }) => kind === 'append' && told !== 'done')
   const stuck = refused.map(({ error }) => ({ what: 'cannot be written any more', detail: String(error) }))

@@ -17,6 +17,8 @@ export interface CheckInput {
   readonly second: Journals
   /** A write-back failed in this run: what others were told of nothing may be gone. */
   readonly lostWriteBack: boolean
+  /** A segment may have been given up in this run, since a sync or a look at it failed: what the next one carries of it may be gone here. */
+  readonly givenUp: boolean
 }
 
 export type { Journals }
@@ -29,6 +31,8 @@ export function checkRun(input: CheckInput): { findings: Finding[]; limits: numb
     const checker = new JournalCheck(attempts, input.first[index] as JournalFound, journal)
     checker.check()
     findings.push(...checker.findings.map((finding) => ({ ...finding, detail: `journal ${index}: ${finding.detail}` })))
+    if (!input.givenUp)
+      findings.push(...journal.missing.map((at) => ({ what: 'a false alarm', detail: `journal ${index}: missing at ${at}` })))
     if (input.lostWriteBack) limits += checker.gone.length
     else findings.push(...checker.gone)
   }

@@ -16,6 +16,8 @@ export interface JournalFound {
   readonly counted: readonly FoundRecord[]
   readonly checkpoints: readonly { readonly base: number; readonly seen: Seen }[]
   readonly loaded: Seen
+  /** Where the end of a segment is missing. */
+  readonly missing: readonly number[]
   /** The first position that is still there. */
   readonly kept: number
 }
@@ -30,6 +32,7 @@ export async function readJournals(engine: Engine, names: readonly string[]): Pr
     let kept = 0
     let current = 0
     let placed = false
+    const missing: number[] = []
     const checkpoints: { base: number; seen: Seen }[] = []
     for await (const { verdict, line, segment } of history(journal)) {
       // A segment that others follow holds a record at least. If not, it was purged, and a late writer has made it again.
@@ -40,6 +43,7 @@ export async function readJournals(engine: Engine, names: readonly string[]): Pr
         counted.set(verdict.at, { ...verdict, stands: line.at })
         placed ||= !verdict.carried
       }
+      if (verdict.kind === 'damage' && verdict.as === 'missing') missing.push(verdict.at)
       if (verdict.kind === 'checkpoint') checkpoints.push({ base: verdict.record.base as number, seen: verdict.record.state as Seen })
     }
     const replica = new Replica({ journal, model, clock: systemClock, ids: systemIds })
@@ -48,6 +52,7 @@ export async function readJournals(engine: Engine, names: readonly string[]): Pr
       counted: [...counted.values()].sort((a, b) => a.at - b.at),
       checkpoints: checkpoints.filter(({ base }) => base >= kept),
       loaded: state,
+      missing,
       kept,
     })
   }
