@@ -181,6 +181,9 @@ describe('a record that cannot be written', () => {
     // The limit is for what is written: both copies, with the longest stamps that there can be.
     expect(group.length).toBeLessThanOrEqual(LIMITS.recordBytes)
     expect(group.length).toBeGreaterThan(LIMITS.recordBytes - 500)
+    // And a seal behind it, since a record of this size fills its segment.
+    group.add(encodeBody(draft('segment.sealed', { why: 'new incarnation' }, '0198f000-0000-7000-8000-000000000002')))
+    expect(group.length).toBeLessThanOrEqual(LIMITS.groupBytes)
     const over = () => encodeBody(draft(type, { text: 'x'.repeat(most + 1) }))
     expect(over).toThrow(HoldfastError)
     expect(over).toThrow(

@@ -23,8 +23,8 @@ const CRC_KEY_BYTES = Buffer.from(CRC_KEY)
 /** `,"crc":"` + 8 digits + `"}` */
 const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 
-/** More than the stamps of both copies of a record can take. */
-const STAMP_BYTES = 300
+/** More than the stamps of both copies of a record and a seal behind it can take: a large record fills its segment, and its group ends it. */
+const STAMP_BYTES = 500
 
 const RESERVED = ['v', 'id', 'at', 'type', 'parent', 'prev', 'pos', 'base', 'crc'] as const
 
