@@ -141,8 +141,12 @@ export interface CheckpointDraft {
 /** One checkpoint line, with its newline. */
 export function encodeCheckpoint(draft: CheckpointDraft): Buffer {
   const { base, id, at, prev, carries, state } = draft
-  const text = wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, carries, state, prev }))
-  const bytes = Buffer.from(text.slice(0, -1))
+  return encodeWithCrc(wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, carries, state, prev })))
+}
+
+/** A line of its own, with its newline: a JSON object that has at least one field, closed by the checksum of all before it. */
+export function encodeWithCrc(json: string): Buffer {
+  const bytes = Buffer.from(json.slice(0, -1))
   return Buffer.concat([bytes, Buffer.from(`${CRC_KEY}${hex(crc32(bytes))}"}\n`, 'latin1')])
 }
 
