@@ -4,7 +4,7 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { sessionModel } from '../session/model.ts'
 import type { SessionState } from '../session/state.ts'
-import { Replica } from './replica.ts'
+import { Replica, type ReplicaOptions } from './replica.ts'
 
 export interface Held {
   readonly journal: Journal
@@ -16,14 +16,23 @@ export class Replicas {
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #limit: number
+  readonly #limits: ReplicaOptions<SessionState>['limits']
   /** In order of use. */
   readonly #held = new Map<string, Held>()
 
-  constructor(options: { readonly engine: Engine; readonly clock: Clock; readonly ids: Ids; readonly limit: number }) {
+  constructor(options: {
+    readonly engine: Engine
+    readonly clock: Clock
+    readonly ids: Ids
+    readonly limit: number
+    /** Of each replica. */
+    readonly limits?: ReplicaOptions<SessionState>['limits']
+  }) {
     this.#engine = options.engine
     this.#clock = options.clock
     this.#ids = options.ids
     this.#limit = options.limit
+    this.#limits = options.limits ?? {}
   }
 
   /** The replica of a journal. */
@@ -39,7 +48,8 @@ export class Replicas {
   /** A replica that is not kept: for whoever looks at many sessions once. */
   once(name: string): Held {
     const journal = this.#engine.journal(name)
-    return this.#held.get(name) ?? { journal, replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids }) }
+    const options = { journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: this.#limits ?? {} }
+    return this.#held.get(name) ?? { journal, replica: new Replica(options) }
   }
 
   /** Waits until nothing is under way. */
