@@ -14,6 +14,7 @@ import type { DiskFile } from '../../src/engines/files/disk.ts'
 import { Feed } from '../../src/engines/files/feed.ts'
 import { encodeEntry, findKey, RottenIdFile, readIdFile, writeIdFile } from '../../src/engines/files/id-file.ts'
 import { identify } from '../../src/engines/files/identity.ts'
+import { isJournalName, journalName } from '../../src/engines/files/names.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { hashKey } from '../../src/record/keys.ts'
 import { unsynced } from './on-disk.ts'
@@ -87,9 +88,10 @@ test('a damaged feed is a reset, or names journals; it never stops a reader', as
     directory: join(directory, 'feed'),
     fileBytes: 1_000,
     files: 2,
+    isName: isJournalName,
   })
   const { cursor } = await feed.changes()
-  for (const name of ['one', 'two', 'three']) await feed.announce(name)
+  for (const id of ['one', 'two', 'three']) await feed.announce(journalName('space', id))
   await feed.close()
   const path = join(directory, 'feed', (await readdir(join(directory, 'feed'))).find((name) => name.endsWith('.jsonl')) ?? '')
   const bytes = await readFile(path)
@@ -98,6 +100,7 @@ test('a damaged feed is a reset, or names journals; it never stops a reader', as
     await writeFile(path, damaged)
     const { names, reset } = await feed.changes(cursor)
     expect(names.length).toBeLessThanOrEqual(4)
+    expect(names.filter((name) => !isJournalName(name))).toEqual([])
     if (reset) resets++
   }
   expect(resets).toBeGreaterThan(bytes.length)
