@@ -23,13 +23,15 @@ export interface Begetting {
   readonly id: string | undefined
   readonly key: string | undefined
   readonly message: string | null
+  /** The incarnation of the parent in which that message was found. */
+  readonly born: number | undefined
   readonly description: Description
   /** What the new session has of its parent, as that was when it granted it. */
   readonly inherit: (granted: decide.Outcome) => object
 }
 
 /** Makes a session from another one, and returns its id. */
-export async function beget(parent: Handle, { kind, id, key, message, description, inherit }: Begetting): Promise<string> {
+export async function beget(parent: Handle, { kind, id, key, message, born, description, inherit }: Begetting): Promise<string> {
   const { space, ids, clock } = parent.parts
   // Derived from the key, so that a call that is repeated makes one session.
   const made = (): string =>
@@ -40,14 +42,16 @@ export async function beget(parent: Handle, { kind, id, key, message, descriptio
   const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
   // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left
   // that nobody uses; repeating the call finds it, and `doctor` tells of it.
-  const granted = await parent.submit({}, (full) => decide.grant(full, { session: begotten.id, kind, message }))
+  const granted = await parent.submit({ born }, (full) => decide.grant(full, { session: begotten.id, kind, message }))
   const from: Parent = { session: parent.id, kind, message }
   const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
   try {
     await begotten.submit(terms, (full) => decide.create(full, session))
   } catch (error) {
     const refused = error instanceof HoldfastError && error.outcome === 'none'
-    if (refused && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id))
+    // Somebody else may have made the same session from the same parent, on the strength of this very grant.
+    const used = refused && (await begotten.state()).parent?.session === parent.id
+    if (refused && !used && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id, granted.before.born))
     throw error
   }
   return begotten.id
@@ -64,7 +68,10 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
     const state = await handle.state()
     const children: TreeNode[] = []
     for (const grant of state.grants.filter(({ born }) => born === state.born)) {
-      if (--left > 0) children.push(await grow(new Handle(root.parts, grant.session), grant.kind, grant.message))
+      const begotten = new Handle(root.parts, grant.session)
+      // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
+      if ((await begotten.state()).parent?.session !== handle.id) continue
+      if (--left > 0) children.push(await grow(begotten, grant.kind, grant.message))
     }
     const { status } = infoOf(handle.id, state, handle.held.replica.damage)
     return { session: handle.id, kind, title: state.title, status, message, children }
