@@ -12,7 +12,7 @@ import type { CommitFailed } from '../session/records.ts'
 import type { Archive } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
-import { partsOf, type Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { Waiter } from '../store/waiter.ts'
 import { Breaker, type BreakerStatus } from './breaker.ts'
 import { type Due, DueWork } from './due-work.ts'
@@ -59,7 +59,7 @@ export class Worker {
     store: Store,
     { model = extractive, concurrency = 8, leaseMs = 30_000, attemptMs = 600_000, attempts = 5 }: WorkerOptions = {},
   ) {
-    this.#parts = partsOf(store)
+    this.#parts = store.parts
     this.#model = model
     this.#options = { concurrency, leaseMs, attemptMs, attempts }
     const { ids, clock } = this.#parts

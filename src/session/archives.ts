@@ -10,9 +10,10 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { archivedOf, branchTo, common, count, isOn, PAST, runOf, without } from './branch.ts'
-import { command, conflict, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
+import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased } from './records.ts'
+import { conflict } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'
 
 /** The message up to which a commit was to take everything has left the branch: choose anew. */
@@ -21,6 +22,7 @@ export class BoundaryLeft extends Error {}
 /** Takes everything live up to a message. Nothing live there: nothing is written. */
 export function commit(terms: Terms, boundary: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
+    if (boundary.n === 0) return unchanged(state)
     const branch = branchTo(state, state.head)
     if (!isPointOn(state, branch, boundary)) return { refuse: new BoundaryLeft() }
     const upTo = branchTo(state, boundary)

@@ -17,19 +17,17 @@ export interface CreateOptions extends Description {
   readonly parent?: string
 }
 
-/** What a store is made of, for the rooms that work on it from inside: the doctor, the worker, the server. */
-export let partsOf: (store: Store) => StoreParts
-
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts
-
-  static {
-    partsOf = (store) => store.#parts
-  }
 
   /** @internal */
   constructor(parts: StoreParts) {
     this.#parts = parts
+  }
+
+  /** For the rooms that work on a store as a whole. @internal */
+  get parts(): StoreParts {
+    return this.#parts
   }
 
   get space(): string {

@@ -68,7 +68,12 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
       const session = await store.session('s')
       await session.append([
         { id: 'u', role: 'user', content: 'look' },
-        { id: 'c', role: 'assistant', content: null, tool_calls: [{ id: 't1', type: 'function', function: { name: 'ls', arguments: '{}' } }] },
+        {
+          id: 'c',
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 't1', type: 'function', function: { name: 'ls', arguments: '{}' } }],
+        },
         { id: 'r', role: 'tool', tool_call_id: 't1', content: 'files' },
         { id: 'e', role: 'assistant', content: 'done' },
       ])
@@ -80,7 +85,14 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
     withStore(async (store) => {
       const say = (id: string, role: string, length = 10) => ({ id, role, content: 'x'.repeat(length) })
       const session = await store.session('s')
-      await session.append([say('u1', 'user'), say('a1', 'assistant'), say('u2', 'user'), say('a2', 'assistant', 4000), say('u3', 'user'), say('a3', 'assistant')])
+      await session.append([
+        say('u1', 'user'),
+        say('a1', 'assistant'),
+        say('u2', 'user'),
+        say('a2', 'assistant', 4000),
+        say('u3', 'user'),
+        say('a3', 'assistant'),
+      ])
       const fork = await session.fork({ id: 'f' })
       await session.commit({ keepTurns: 2 })
       expect(await liveIds(session)).toBe('u2 a2 u3 a3')
@@ -136,9 +148,16 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
     withStore(async (store) => {
       const session = await store.session('s')
       await appendAll(session, 'a', 'b', 'c', 'd', 'e')
-      await Promise.all([session.commit(), session.commit({ keep: 1 }), session.commit({ keep: 2 }), session.append({ id: 'f', role: 'user', content: 'f' })])
+      await Promise.all([
+        session.commit(),
+        session.commit({ keep: 1 }),
+        session.commit({ keep: 2 }),
+        session.append({ id: 'f', role: 'user', content: 'f' }),
+      ])
       const archives = await session.archives()
-      const taken = (await Promise.all(archives.map(({ number }) => session.archive(number)))).flatMap((archive) => archive?.messages.map(({ id }) => id) ?? [])
+      const taken = (await Promise.all(archives.map(({ number }) => session.archive(number)))).flatMap(
+        (archive) => archive?.messages.map(({ id }) => id) ?? [],
+      )
       const live = (await liveIds(session)).split(' ').filter((id) => id !== '')
       expect([...taken, ...live].sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
     }))
