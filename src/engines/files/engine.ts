@@ -43,7 +43,8 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   if (!exclusive) await requirePromise(disk, root)
   const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
   const reserve = new Reserve(disk, root, limits.reserveBytes)
-  if (!(await reserve.fill())) warnings.push('The disk has no room for the reserve that lets a full store be emptied. Free some space.')
+  if (!(await reserve.fill()))
+    warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
   const feed = await Feed.open({
     disk,
     clock,
@@ -53,7 +54,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     files: limits.feedFiles,
     isName: isJournalName,
   }).catch((error: unknown) => {
-    throw unwritable(error, 'The feed of the store')
+    throw unreadable(error, 'The feed of the store')
   })
   const directories = new Directories(disk, root)
   return new FilesEngine(warnings, {
