@@ -134,7 +134,7 @@ export class LineCheck {
     } else if (fresh && segment === this.#first && this.#mayBegin(successor)) {
       yield { kind: 'late-segment', place: { segment, offset: 0, length: end - segment } }
       yield* this.#begin(successor)
-    } else this.#stretch.spoil({ segment, at: next, length: successor - next, as: 'cut' })
+    } else this.#stretch.spoil({ segment, at: next, length: successor - next, as: 'missing' })
   }
 
   *#line(line: Line): Generator<Problem> {

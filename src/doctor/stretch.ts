@@ -17,8 +17,8 @@ interface Spoiled {
   readonly segment: number
   readonly at: number
   readonly length: number
-  /** `cut`: the segment ends here, before its successor begins. */
-  readonly as: DamageKind | 'cut'
+  /** `missing`: the segment ends here, before its successor begins. */
+  readonly as: DamageKind | 'missing'
   /** What it says of itself, as far as it can be read, is that it never was a record of this place. */
   readonly elsewhere: boolean
   /** What the record must have named that stood here, if one did; undefined if that cannot be told. */
@@ -108,7 +108,7 @@ function isCarried({ at, length, as, prev }: Spoiled, carried: Carried | undefin
 
 /** `broken`: the next record knew of one that is not there. `agrees`: the next checkpoint does not. */
 function kindOf({ as, elsewhere, prev }: Spoiled, broken: boolean, agrees: boolean): FindingKind {
-  if (as === 'cut') return agrees ? 'unwritten' : 'cut-short'
+  if (as === 'missing') return agrees ? 'unwritten' : 'cut-short'
   if (as === 'zeros') return broken && !agrees ? 'lost-page' : 'unwritten'
   // A line whose newline rotted ends with the next lead-in, and looks like one that was torn.
   return (as === 'torn' || (elsewhere && prev !== undefined)) && (!broken || agrees) ? 'torn' : 'rotten'

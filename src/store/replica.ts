@@ -104,7 +104,10 @@ export class Replica<S> {
         known: new Map(),
         knownBefore: -1,
         resolve: resolve as (answer: unknown) => void,
-        reject,
+        reject: (error) => {
+          operation.refused?.(error)
+          reject(error)
+        },
       })
       this.#draining ??= this.#drain()
     })
@@ -252,6 +255,7 @@ export class Replica<S> {
       // What must stand first in a segment does not share a group with what comes before it.
       if (decision.opens !== undefined && counted.length > 0) break
       const body = decision.write === undefined ? undefined : this.#encode(item, decision.write)
+      if (body instanceof Error) item.operation.refused?.(body)
       if (body === undefined || body instanceof Error) {
         planned.push({ waiting: item, settle: settleWith(item, body === undefined ? decision : { refuse: body }), end: undefined })
         continue

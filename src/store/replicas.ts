@@ -2,9 +2,10 @@
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import type { Limits } from '../record/limits.ts'
 import { sessionModel } from '../session/model.ts'
 import type { SessionState } from '../session/state.ts'
-import { Replica, type ReplicaOptions } from './replica.ts'
+import { Replica } from './replica.ts'
 
 export interface Held {
   readonly journal: Journal
@@ -15,8 +16,7 @@ export class Replicas {
   readonly #engine: Engine
   readonly #clock: Clock
   readonly #ids: Ids
-  readonly #limit: number
-  readonly #limits: ReplicaOptions<SessionState>['limits']
+  readonly #limits: Pick<Limits, 'replicas' | 'segmentBytes'>
   /** In order of use. */
   readonly #held = new Map<string, Held>()
 
@@ -24,15 +24,12 @@ export class Replicas {
     readonly engine: Engine
     readonly clock: Clock
     readonly ids: Ids
-    readonly limit: number
-    /** Of each replica. */
-    readonly limits?: ReplicaOptions<SessionState>['limits']
+    readonly limits: Pick<Limits, 'replicas' | 'segmentBytes'>
   }) {
     this.#engine = options.engine
     this.#clock = options.clock
     this.#ids = options.ids
-    this.#limit = options.limit
-    this.#limits = options.limits ?? {}
+    this.#limits = options.limits
   }
 
   /** The replica of a journal. */
@@ -48,8 +45,13 @@ export class Replicas {
   /** A replica that is not kept: for whoever looks at many sessions once. */
   once(name: string): Held {
     const journal = this.#engine.journal(name)
-    const options = { journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: this.#limits ?? {} }
-    return this.#held.get(name) ?? { journal, replica: new Replica(options) }
+    const { segmentBytes } = this.#limits
+    return (
+      this.#held.get(name) ?? {
+        journal,
+        replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes } }),
+      }
+    )
   }
 
   /** Waits until nothing is under way. */
@@ -59,7 +61,7 @@ export class Replicas {
 
   #evict(): void {
     for (const [name, { replica }] of this.#held) {
-      if (this.#held.size <= this.#limit) return
+      if (this.#held.size <= this.#limits.replicas) return
       if (!replica.busy) this.#held.delete(name)
     }
   }

@@ -230,8 +230,8 @@ async function forgeCheckpoint(disk: MemoryDisk, session: string): Promise<void>
   await replicas.of(engine.name('default', session)).replica.beginAnew()
   await store.close()
   for (const { from, to, record } of lines(disk, session, 1, 'checkpoint')) {
-    const { base, id, at, prev, deleted, carries, state } = record as unknown as Parameters<typeof encodeCheckpoint>[0]
-    const forged = encodeCheckpoint({ base, id, at, prev, deleted, carries, state: { ...state, title: 'wrong' } as JsonObject })
+    const { base, id, at, prev, carries, state } = record as unknown as Parameters<typeof encodeCheckpoint>[0]
+    const forged = encodeCheckpoint({ base, id, at, prev, carries, state: { ...state, title: 'wrong' } as JsonObject })
     expect(forged.length).toBe(to - from + 1)
     change(disk, segmentPath(disk, session, 1), (bytes) => Buffer.concat([bytes.subarray(0, from), forged, bytes.subarray(to + 1)]))
   }

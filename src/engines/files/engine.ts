@@ -51,6 +51,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     directory: join(root, 'feed'),
     fileBytes: limits.feedBytes,
     files: limits.feedFiles,
+    isName: isJournalName,
   }).catch((error: unknown) => {
     throw unwritable(error, 'The feed of the store')
   })
