@@ -97,10 +97,13 @@ export class Tail<S> {
     return this.#suspectFrom <= this.segment ? Math.min(this.#suspectFrom, this.#fold.carriedFrom) : this.#suspectFrom
   }
 
-  /** Whether a record placed now would stand first in a segment that was begun for this reason. */
+  /**
+   * Whether a record placed now would stand first in a segment that was begun for this reason. Two copies of a checkpoint alone do not tell
+   * that it was a purge: two helpers may have written one each.
+   */
   isOpenedFor(why: SealReason): boolean {
     if (this.sealed || !this.#fold.fresh) return false
-    return this.segment === 0 || why !== 'purge' || this.#fold.checkpointCopies > 1
+    return this.segment === 0 || why !== 'purge' || (this.#lastSeal?.why === why && this.#fold.checkpointCopies > 1)
   }
 
   async load(): Promise<void> {
