@@ -6,7 +6,7 @@ import { collect, count, duration } from './arguments.ts'
 import type { Context } from './context.ts'
 
 /** The words and the options are what the table says of them; each command names their types itself. */
-export type Run = (context: Context, words: never, options: never) => Promise<void>
+type Run = (context: Context, words: never, options: never) => Promise<void>
 
 export interface OptionSpec {
   readonly flags: string

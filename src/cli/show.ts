@@ -35,6 +35,7 @@ export async function show(context: Context, [id]: [string], options: Options): 
   if (options.before === undefined && options.limit === undefined) gaps.take(totalMessageCount + 1)
   warn(out, id, status === 'damaged', gaps.missing)
   if (changes === undefined || coming === undefined) return
+  out.note('Waiting for messages; Ctrl-C ends.')
   for (let next = await coming; next.done !== true && !signal.aborted; next = await changes.next()) {
     await printChange(context, session, next.value, shown)
   }
