@@ -6,16 +6,30 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { commandLine } from './command-line.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { longJournal } from './long-journal.ts'
+import { longSession } from './long-session.ts'
 import { describeMachine } from './machine.ts'
 import { manyCallers } from './many-callers.ts'
 import { manyProcesses } from './many-processes.ts'
+import { manySessions } from './many-sessions.ts'
 import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
 import { machineLines, page, type Result, table } from './report.ts'
+import { storeAppend } from './store-append.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [oneCaller, manyCallers, manyProcesses, longJournal, open]
+const BENCHMARKS: readonly Benchmark[] = [
+  oneCaller,
+  manyCallers,
+  manyProcesses,
+  longJournal,
+  open,
+  storeAppend,
+  longSession,
+  manySessions,
+  commandLine,
+]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const { values } = parseArgs({

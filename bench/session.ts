@@ -103,7 +103,7 @@ function message(key: string, text = TEXT): JsonObject {
 const PROSE = 'The tide came in twice that day. "Hold fast," she said, and made the rope secure; nothing that was tied there was lost. '
 
 /** As much text as makes a line of 1 KiB. Quotation marks take two bytes each. */
-const TEXT = fittingText()
+export const TEXT = fittingText()
 
 function fittingText(): string {
   const now = systemClock.now()

@@ -33,8 +33,23 @@ export interface Engine {
   /** Calls back soon after something may have changed. A hint: calls may be missing or too many. Returns how to stop. */
   watch(hint: () => void): () => void
 
+  /**
+   * What lies beside the lines of one journal, or of the store, and does not belong there or does not agree with them. For an engine that keeps
+   * more than lines. Changes nothing; may run while others write. UNREADABLE if it cannot look.
+   */
+  inspect?(name?: string): AsyncIterable<Oddity>
+
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
+}
+
+/** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. */
+export interface Oddity {
+  readonly kind: 'stale-index' | 'leftover' | 'foreign-file'
+  /** As an operator would name it. */
+  readonly file: string
+  /** First position of the segment that it concerns. */
+  readonly segment?: number
 }
 
 export interface Supports {

@@ -16,8 +16,8 @@ function groupAt(at: number, ...drafts: Draft[]): Buffer {
   return group.bytes
 }
 
-function checkpoint(base: number, id: string, { carries = 0, deleted = false } = {}): Buffer {
-  return encodeCheckpoint({ base, id, at: AT, prev: 'aaaaaaaa', deleted, carries, state: { from: id } })
+function checkpoint(base: number, id: string, { carries = 0 } = {}): Buffer {
+  return encodeCheckpoint({ base, id, at: AT, prev: 'aaaaaaaa', carries, state: { from: id } })
 }
 
 function judgeAll(fold: JournalFold, at: number, ...parts: Uint8Array[]): string[] {
@@ -50,9 +50,9 @@ describe('rule 5: a checkpoint', () => {
   test('sets the state of the segment that it opens, and is what the first record follows', () => {
     const fold = new JournalFold(500)
     expect(fold).toMatchObject({ rooted: false, ready: false, fresh: true })
-    const line = checkpoint(500, 'k', { deleted: true })
+    const line = checkpoint(500, 'k')
     expect(judgeAll(fold, 500, LEAD_IN, line)).toEqual(['checkpoint k'])
-    expect(fold).toMatchObject({ rooted: true, ready: true, fresh: true, deleted: true, lastId: 'k', lastAt: AT, end: 500 })
+    expect(fold).toMatchObject({ rooted: true, ready: true, fresh: true, lastId: 'k', lastAt: AT, end: 500 })
     expect(fold.root).toMatchObject({ base: 500, state: { from: 'k' } })
     expect(fold.prev).toBe(/"crc":"([0-9a-f]{8})"/.exec(line.toString())?.[1])
     expect(fold.checkpointBytes).toBe(line.length - 1)
@@ -60,11 +60,8 @@ describe('rule 5: a checkpoint', () => {
 
   test('is the first intact one: another behind it sets nothing', () => {
     const fold = new JournalFold(500)
-    expect(judgeAll(fold, 500, LEAD_IN, checkpoint(500, 'k'), checkpoint(500, 'other', { deleted: true }))).toEqual([
-      'checkpoint k',
-      'checkpoint',
-    ])
-    expect(fold).toMatchObject({ lastId: 'k', deleted: false })
+    expect(judgeAll(fold, 500, LEAD_IN, checkpoint(500, 'k'), checkpoint(500, 'other'))).toEqual(['checkpoint k', 'checkpoint'])
+    expect(fold).toMatchObject({ lastId: 'k' })
   })
 
   test('may be the second copy, where the first is rotten', () => {
@@ -84,8 +81,8 @@ describe('rule 5: a checkpoint', () => {
   test('behind a placed record sets nothing', () => {
     const fold = new JournalFold(500)
     const first = groupAt(500, draft('a'))
-    expect(judgeAll(fold, 500, first, LEAD_IN, checkpoint(500, 'k', { deleted: true }))).toEqual(['counted a at 502', 'checkpoint'])
-    expect(fold).toMatchObject({ rooted: false, root: undefined, lastId: 'a', deleted: false, ready: true })
+    expect(judgeAll(fold, 500, first, LEAD_IN, checkpoint(500, 'k'))).toEqual(['counted a at 502', 'checkpoint'])
+    expect(fold).toMatchObject({ rooted: false, root: undefined, lastId: 'a', ready: true })
   })
 
   test('is judged before the position: it has none', () => {
@@ -94,7 +91,7 @@ describe('rule 5: a checkpoint', () => {
   })
 })
 
-describe('rule 6: between checkpoint and first placed record, lines from before the segment', () => {
+describe('rule 6: in front of the first placed record, lines from before the segment', () => {
   test('are carried: where their own place is lost, they count once, at that place', () => {
     const { carried, end } = firstSegment()
     const fold = new JournalFold(end)
@@ -137,6 +134,38 @@ describe('rule 6: between checkpoint and first placed record, lines from before 
     )
   })
 
+  test('count also where the checkpoint in front of them has rotted: it covers them, but they do not stand on it', () => {
+    const { bytes, carried, end } = firstSegment()
+    const rotten = checkpoint(end, 'k', { carries: 3 })
+    rotten[40] = (rotten[40] as number) ^ 1
+    const fold = new JournalFold(0, end)
+    // The sync of the first segment had failed, and then the power did.
+    judgeAll(fold, 0, bytes.subarray(0, carried[1]?.at))
+    fold.enter(end)
+    const lines = carried.map((one) => one.bytes)
+    expect(judgeAll(fold, end, LEAD_IN, rotten, ...lines, ...lines)).toEqual([
+      'damage',
+      'repeated',
+      ...carried.slice(1).map(({ id, at }) => `carried ${id} at ${at}`),
+      'repeated',
+      'repeated',
+      'repeated',
+    ])
+    expect(fold).toMatchObject({ root: undefined, ready: false, carriedFrom: carried[0]?.at })
+  })
+
+  test('count once however often they are carried on', () => {
+    const { bytes, carried, end } = firstSegment()
+    const fold = new JournalFold(0, end)
+    judgeAll(fold, 0, bytes)
+    const lines = carried.map((one) => one.bytes)
+    for (let segment = end; segment < end + 8_000; segment += 1_000) {
+      fold.enter(segment)
+      const verdicts = judgeAll(fold, segment, LEAD_IN, checkpoint(segment, 'k', { carries: 3 }), ...lines)
+      expect(verdicts).toEqual(['checkpoint k', 'repeated', 'repeated', 'repeated'])
+    }
+  })
+
   test('are lost races once a record was placed', () => {
     const { carried, end } = firstSegment()
     const fold = new JournalFold(end)
@@ -146,11 +175,11 @@ describe('rule 6: between checkpoint and first placed record, lines from before 
     expect(verdicts.slice(2)).toEqual(['misplaced', 'misplaced', 'misplaced'])
   })
 
-  test('do not bring a deletion into the state: the checkpoint covers them already', () => {
-    const deletion = splitLines(groupAt(0, draft('gone', 'session.deleted')), 0).lines[1]?.bytes as Uint8Array
+  test('do not become what the next record follows: the checkpoint covers them already', () => {
+    const line = splitLines(groupAt(0, draft('gone')), 0).lines[1]?.bytes as Uint8Array
     const fold = new JournalFold(900)
-    judgeAll(fold, 900, LEAD_IN, checkpoint(900, 'k', { carries: 1 }), deletion, NEWLINE)
-    expect(fold).toMatchObject({ deleted: false, rooted: true })
+    judgeAll(fold, 900, LEAD_IN, checkpoint(900, 'k', { carries: 1 }), line, NEWLINE)
+    expect(fold).toMatchObject({ lastId: 'k', rooted: true })
   })
 })
 
@@ -182,7 +211,7 @@ describe('a checkpoint whose maker died before every carried line was there', ()
 })
 
 describe('entering the next segment', () => {
-  test('forgets the seal, the ids and the end, and keeps the chain and whether the session is deleted', () => {
+  test('forgets the seal, the ids and the end, and keeps the chain', () => {
     const bytes = groupAt(0, draft('d', 'session.deleted'), draft('seal', 'segment.sealed', { why: 'size' }))
     const fold = new JournalFold(0)
     judgeAll(fold, 0, bytes)
@@ -196,7 +225,6 @@ describe('entering the next segment', () => {
       ready: false,
       rooted: true,
       prev,
-      deleted: true,
     })
   })
 

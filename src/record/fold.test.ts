@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { countedAt, JournalFold, type Verdict } from './fold.ts'
 import { encodeBody, Group, isBlank, LEAD_IN, splitLines } from './line.ts'
-import { COUNTS_WHEN_DELETED, type Draft, type JsonObject, type RecordType } from './record.ts'
+import type { Draft, JsonObject, RecordType } from './record.ts'
 
 const AT = '2026-11-15T09:30:00.123Z'
 
@@ -162,7 +162,7 @@ describe('rule 7: a line that is not where it says', () => {
     page.put(draft('a'))
     const lost = page.group(0, draft('x'), draft('y', 'session.deleted'), draft('z'))
     expect(page.raw(lost)).toEqual(['misplaced', 'misplaced', 'misplaced', 'misplaced'])
-    expect(page.fold.deleted).toBe(false)
+    expect(page.fold).toMatchObject({ lastId: 'a' })
   })
 })
 
@@ -177,7 +177,7 @@ describe('rule 8: an id that counted in this segment', () => {
     bytes[20] = (bytes[20] as number) ^ 4
     const second = bytes.indexOf(0x0a, 3) + 1
     expect(page.raw(bytes)).toEqual([`damage rotten 2+${second - 3}`, 'counted d'])
-    expect(page.fold).toMatchObject({ deleted: true, end: bytes.length })
+    expect(page.fold).toMatchObject({ lastId: 'd', end: bytes.length })
   })
 
   test('may count again in another segment', () => {
@@ -192,37 +192,7 @@ describe('rule 8: an id that counted in this segment', () => {
   })
 })
 
-describe('rule 9: after session.deleted', () => {
-  beforeEach(() => {
-    page.put(draft('created', 'session.created'), draft('deleted', 'session.deleted'))
-  })
-
-  test('a late record has no effect', () => {
-    const { prev, end } = page.fold
-    expect(page.put(draft('late'), draft('late too', 'session.described'))).toEqual(['deleted', 'deleted'])
-    expect(page.fold).toMatchObject({ prev, end, deleted: true })
-  })
-
-  test.each([...COUNTS_WHEN_DELETED] as RecordType[])('%s still counts', (type) => {
-    expect(page.put(draft('x', type, type === 'segment.sealed' ? { why: 'size' } : {}))[0]).toBe('counted x')
-    expect(page.fold.deleted).toBe(!(type === 'session.created' || type === 'session.restored'))
-  })
-
-  test('a type that this version does not know has no effect', () => {
-    expect(page.raw(sealed(`{"v":1,"id":"new","at":"","type":"ghost.seen","pos":${page.end}`))).toEqual(['deleted'])
-  })
-
-  test('a second deletion has no effect', () => {
-    expect(page.put(draft('again', 'session.deleted'))).toEqual(['deleted', 'deleted'])
-  })
-
-  test('what is restored can be written again', () => {
-    page.put(draft('back', 'session.restored'))
-    expect(page.put(draft('a'))).toEqual(['counted a'])
-  })
-})
-
-describe('rule 10: otherwise it counts', () => {
+describe('rule 9: otherwise it counts', () => {
   test('with its place, its checksum and all its fields', () => {
     const group = new Group(0, '')
     const place = group.add(encodeBody({ ...draft('a', 'messages.appended', { text: 'hello' }), parent: [0, 1] }))
@@ -249,10 +219,62 @@ describe('rule 10: otherwise it counts', () => {
     expect(page.put(draft('a', 'messages.appended', odd), old)).toEqual(['counted a', 'counted b'])
   })
 
+  test('whatever a record before it says: a delete silences nobody, so the loss of what ended it cannot either', () => {
+    const ended = [
+      draft('deleted', 'session.deleted'),
+      draft('back', 'session.restored'),
+      draft('a'),
+      draft('again', 'session.deleted'),
+      draft('b'),
+    ]
+    const bytes = page.group(0, ...ended)
+    for (let from = bytes.indexOf('"back"'); from !== -1; from = bytes.indexOf('"back"', from)) bytes[from] = 0x20
+    const counted = page.raw(bytes).filter((verdict) => verdict.startsWith('counted'))
+    expect(counted).toEqual(['counted deleted', 'counted a', 'counted again', 'counted b'])
+  })
+
   test('whatever it says about the record before it: rot must not change the verdict on others', () => {
     const group = new Group(0, 'deadbeef')
     group.add(encodeBody(draft('a')))
     expect(page.raw(group.bytes)).toEqual(['counted a'])
+  })
+})
+
+describe('what is missing of a segment', () => {
+  const records = [draft('a'), draft('seal', 'segment.sealed', { why: 'size' })]
+  const whole = new Page().group(0, ...records)
+  const read = (bytes: Uint8Array, successor?: number): JournalFold => {
+    const cut = new Page(0, successor)
+    cut.raw(bytes)
+    return cut.fold
+  }
+
+  test('is nothing where its seal ends where the next one begins, whatever stands behind it', () => {
+    expect(read(whole, whole.length).missing(whole.length)).toBeUndefined()
+    expect(read(Buffer.concat([whole, Buffer.from(' \nlate\n')]), whole.length).missing(whole.length + 7)).toBeUndefined()
+  })
+
+  test('is what should stand between its last whole line and the next segment', () => {
+    const next = whole.lastIndexOf(' \n')
+    expect(read(whole.subarray(0, -20), whole.length).missing(next)).toEqual({
+      kind: 'damage',
+      at: next,
+      length: whole.length - next,
+      as: 'missing',
+    })
+  })
+
+  test('are also whole segments behind its seal', () => {
+    expect(read(whole, 5_000).missing(whole.length)).toMatchObject({ at: whole.length, length: 5_000 - whole.length })
+  })
+
+  test('is not known of the last one, nor in front of the first record, where a late helper may have made a purged one again', () => {
+    expect(read(whole.subarray(0, -20)).missing(2)).toBeUndefined()
+    expect(read(Buffer.of(), 5_000).missing(0)).toBeUndefined()
+    const { fold } = page
+    page.put(draft('a'), draft('seal', 'segment.sealed', { why: 'size' }))
+    fold.enter(page.end, 5_000)
+    expect(fold.missing(page.end)).toMatchObject({ at: page.end })
   })
 })
 
@@ -265,7 +287,7 @@ test('a fold that accepts its own records stands where one that reads them stand
     writer.accept(countedAt(one, group.add(encodeBody(one)), prev))
   }
   page.raw(group.bytes)
-  const { seal, prev, lastId, lastAt, deleted, end, segment } = page.fold
-  expect(writer).toMatchObject({ seal, prev, lastId, lastAt, deleted, end, segment })
+  const { seal, prev, lastId, lastAt, end, segment } = page.fold
+  expect(writer).toMatchObject({ seal, prev, lastId, lastAt, end, segment })
   expect(seal).toMatchObject({ why: 'purge', end: group.length })
 })

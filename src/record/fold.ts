@@ -6,17 +6,17 @@
  *   3. not intact                                                                                     damage; no effect
  *   4. a newer version                                                                                UNSUPPORTED_VERSION
  *   5. a checkpoint, and nothing was placed yet                     sets the state, if it is the first with all the lines that it carries
- *   6. between checkpoint and the first placed record, with `pos` below the segment                   carried; counts once, at that `pos`
+ *   6. in front of the first placed record, with `pos` below the segment                             carried; counts once, at that `pos`
  *   7. `pos` is not where it begins                                                                   a lost race; no effect
  *   8. its id already counted in this segment                                                         the second copy; no effect
- *   9. the session is deleted, and the type is none of those that count then                          no effect
- *  10. otherwise                                                                                      it counts
+ *   9. otherwise                                                                                      it counts
  *
- * No rule looks at a condition, a clock, a message id or an operation key: those were decided by the writer, on all bytes in front
- * of the place that the record names. So a rotten line costs its own content and never the verdict on another.
+ * No rule looks at a condition, a clock, a message id or an operation key, nor at what another record says: those were decided by
+ * the writer, on all bytes in front of the place that the record names. So a rotten line costs its own content and never the verdict
+ * on another, and a line can be judged by its own segment.
  */
 import { type DamageKind, decodeLine, type Line, type Place } from './line.ts'
-import { COUNTS_WHEN_DELETED, type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
 
 export interface Counted {
   readonly kind: 'counted'
@@ -29,11 +29,19 @@ export interface Counted {
   readonly crc: string
 }
 
+/** `missing`: the end of a segment, which is not there although its successor is. */
+export interface Damaged {
+  readonly kind: 'damage'
+  readonly at: number
+  readonly length: number
+  readonly as: DamageKind | 'missing'
+}
+
 export type Verdict =
   | Counted
   | { readonly kind: 'checkpoint'; readonly record: JournalRecord; readonly crc: string }
-  | { readonly kind: 'damage'; readonly at: number; readonly length: number; readonly as: DamageKind }
-  | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' | 'deleted' }
+  | Damaged
+  | { readonly kind: 'nothing'; readonly why: 'outside' | 'blank' | 'checkpoint' | 'misplaced' | 'repeated' }
 
 export interface Seal {
   readonly at: number
@@ -68,7 +76,6 @@ export class JournalFold {
   /** Id and time of that record. */
   lastId = ''
   lastAt = ''
-  deleted = false
   /** Whether the state before the first placed record is known: this fold began at position 0, or met a checkpoint. */
   rooted: boolean
   /** The checkpoint that sets the state of this segment, once every line that it carries was met. */
@@ -78,6 +85,8 @@ export class JournalFold {
   checkpointCopies = 0
   /** The end of the last counted line. */
   end: number
+  /** The lowest position whose line this segment carries. */
+  carriedFrom: number
 
   #successor: number
   /** The last checkpoint, while lines that it carries are missing. */
@@ -86,6 +95,8 @@ export class JournalFold {
   #carried = new Set<number>()
   #ids = new Set<string>()
   #placed = new Set<number>()
+  /** Whether a record was placed in this segment or one before it. */
+  #begun = false
   /** Ids counted in the segments before, so that a carried record counts once, whichever of its copies is left. */
   #before: ReadonlySet<string>[] = []
 
@@ -94,6 +105,7 @@ export class JournalFold {
     this.#successor = successor
     this.rooted = segment === 0
     this.end = segment
+    this.carriedFrom = segment
   }
 
   /** Goes on with the next segment. */
@@ -104,6 +116,7 @@ export class JournalFold {
     this.checkpointBytes = 0
     this.checkpointCopies = 0
     this.end = segment
+    this.carriedFrom = segment
     this.root = undefined
     this.#candidate = undefined
     this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
@@ -125,11 +138,6 @@ export class JournalFold {
     return this.#placed.size === 0
   }
 
-  /** The lowest position whose line this segment carries. */
-  get carriedFrom(): number {
-    return Math.min(this.segment, ...this.#carried)
-  }
-
   judge(line: Line): Verdict {
     const { at, bytes } = line
     if (this.seal !== undefined || at >= this.#successor) return { kind: 'nothing', why: 'outside' }
@@ -143,10 +151,19 @@ export class JournalFold {
     if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
     this.#takeRoot(true)
     if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
-    if (this.deleted && !COUNTS_WHEN_DELETED.has(record.type)) return { kind: 'nothing', why: 'deleted' }
     const place = { at, end: at + bytes.length + 1, crc }
     this.#count(record, place)
     return { kind: 'counted', carried: false, record, ...place }
+  }
+
+  /**
+   * What is not there of this segment, read up to `next`, behind its last whole line: its successor's name tells where its seal must
+   * end. Nothing can be said in front of the first record: a purged segment that a late helper has made again looks like that.
+   */
+  missing(next: number): Damaged | undefined {
+    const at = this.seal?.end ?? next
+    if (!this.#begun || at >= this.#successor || this.#successor === Number.POSITIVE_INFINITY) return undefined
+    return { kind: 'damage', at, length: this.#successor - at, as: 'missing' }
   }
 
   /** Counts a record that this process placed itself and therefore need not read back. */
@@ -167,11 +184,13 @@ export class JournalFold {
   }
 
   #judgeCarried(record: JournalRecord, crc: string, pos: number, length: number): Verdict {
-    if (this.#candidate === undefined || this.#carried.has(pos)) return { kind: 'nothing', why: 'repeated' }
+    this.carriedFrom = Math.min(this.carriedFrom, pos)
     this.#carried.add(pos)
     this.#takeRoot()
-    if (this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))) return { kind: 'nothing', why: 'repeated' }
+    const known = this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))
+    // Also if it counted before: a segment that carries it on is held against this one.
     this.#ids.add(record.id)
+    if (known) return { kind: 'nothing', why: 'repeated' }
     return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
   }
 
@@ -186,18 +205,16 @@ export class JournalFold {
     this.root = candidate.record
     this.rooted = true
     this.checkpointBytes = candidate.length
-    this.deleted = candidate.record.deleted === true
     this.#remember(candidate.record, candidate.crc)
   }
 
   #count(record: JournalRecord, place: Place): void {
     this.#ids.add(record.id)
     this.#placed.add(place.at)
+    this.#begun = true
     this.#remember(record, place.crc)
     this.end = place.end
-    if (record.type === 'session.deleted') this.deleted = true
-    else if (record.type === 'session.created' || record.type === 'session.restored') this.deleted = false
-    else if (record.type === 'segment.sealed') {
+    if (record.type === 'segment.sealed') {
       const from = typeof record.from === 'number' ? { from: record.from } : {}
       this.seal = { at: place.at, end: place.end, why: record.why as SealReason, ...from }
     }

@@ -86,7 +86,6 @@ describe('half a character becomes U+FFFD on the way in', () => {
       id: 'a\udfff',
       at: '',
       prev: '',
-      deleted: false,
       carries: 0,
       state: { 'k\ud800': 'v\ud800' },
     })

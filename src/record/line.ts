@@ -23,8 +23,8 @@ const CRC_KEY_BYTES = Buffer.from(CRC_KEY)
 /** `,"crc":"` + 8 digits + `"}` */
 const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 
-/** More than the stamps of both copies of a record can take. */
-const STAMP_BYTES = 300
+/** More than the stamps of both copies of a record and a seal behind it can take: a large record fills its segment, and its group ends it. */
+const STAMP_BYTES = 500
 
 const RESERVED = ['v', 'id', 'at', 'type', 'parent', 'prev', 'pos', 'base', 'crc'] as const
 
@@ -133,7 +133,6 @@ export interface CheckpointDraft {
   readonly id: string
   readonly at: string
   readonly prev: string
-  readonly deleted: boolean
   /** Lines of the segment before that follow it verbatim, because their own place may not be on the disk. */
   readonly carries: number
   readonly state: JsonObject
@@ -141,9 +140,13 @@ export interface CheckpointDraft {
 
 /** One checkpoint line, with its newline. */
 export function encodeCheckpoint(draft: CheckpointDraft): Buffer {
-  const { base, id, at, prev, deleted, carries, state } = draft
-  const text = wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, deleted, carries, state, prev }))
-  const bytes = Buffer.from(text.slice(0, -1))
+  const { base, id, at, prev, carries, state } = draft
+  return encodeWithCrc(wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, carries, state, prev })))
+}
+
+/** A line of its own, with its newline: a JSON object that has at least one field, closed by the checksum of all before it. */
+export function encodeWithCrc(json: string): Buffer {
+  const bytes = Buffer.from(json.slice(0, -1))
   return Buffer.concat([bytes, Buffer.from(`${CRC_KEY}${hex(crc32(bytes))}"}\n`, 'latin1')])
 }
 

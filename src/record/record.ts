@@ -87,13 +87,5 @@ export const WRITTEN_TWICE: ReadonlySet<string> = new Set<RecordType>([
   'commit.requested',
 ])
 
-/** What still counts after `session.deleted`; every other record of a late writer has no effect. */
-export const COUNTS_WHEN_DELETED: ReadonlySet<string> = new Set<RecordType>([
-  'session.created',
-  'session.restored',
-  'segment.sealed',
-  'fork.released',
-])
-
 /** Why a segment ended. `sync failed` also says from which position on its lines may not be on the disk. */
 export type SealReason = 'size' | 'sync failed' | 'new incarnation' | 'purge'

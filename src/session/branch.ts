@@ -74,3 +74,12 @@ export function count(stretches: readonly Stretch[]): number {
 export function archivedOf({ archives }: Pick<SessionState, 'archives'>): Stretch[] {
   return archives.flatMap(({ takes, covers }) => [...takes, ...covers])
 }
+
+export function samePoint(a: Point, b: Point): boolean {
+  return a.n === b.n && a.at?.[0] === b.at?.[0] && a.at?.[1] === b.at?.[1]
+}
+
+/** Whether a message is the one that was written last. */
+export function isTip({ tip }: Pick<SessionState, 'tip'>, at: Address | null): boolean {
+  return tip !== null && at !== null && at[0] === tip[0] && at[1] === tip[1]
+}

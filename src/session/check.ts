@@ -28,7 +28,11 @@ export function checkCount(what: string, value: unknown, most: number): number {
 /** A copy of an object as JSON has it, so that a caller may go on changing the original; with its text. */
 export function copyObject(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: JsonObject; text: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${what} must be an object; got ${shown(value)}.`)
-  return copyJson(what, value, limitBytes) as { copy: JsonObject; text: string }
+  const copied = copyJson(what, value, limitBytes)
+  // An object may say itself what it is as JSON.
+  if (typeof copied.copy !== 'object' || copied.copy === null || Array.isArray(copied.copy))
+    throw invalid(`${what} must be an object as JSON; got ${shown(copied.copy)}.`)
+  return copied as { copy: JsonObject; text: string }
 }
 
 export function copyJson(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: Json; text: string } {
@@ -38,6 +42,9 @@ export function copyJson(what: string, value: unknown, limitBytes: number = LIMI
   } catch (error) {
     throw invalid(`${what} cannot be written as JSON: ${(error as Error).message}`, error)
   }
+  // Half of a surrogate pair cannot be stored; digests must be those of what is stored.
+  if (text?.includes('\\ud') === true)
+    text = text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === '\\\\' ? found : '\ufffd'))
   if (text === undefined) throw invalid(`${what} cannot be written as JSON; got ${shown(value)}.`)
   // Every character is at least one byte.
   if (text.length > limitBytes) {

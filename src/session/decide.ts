@@ -5,10 +5,14 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject, RecordType } from '../record/record.ts'
+import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
+import { isBackground, isReleased, patched } from './fold.ts'
 import { digestOf } from './keys.ts'
-import type { Description, Entry, MessageReplaced, SessionCreated } from './records.ts'
+import type { Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
+import { anew, conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, unexpected } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
 
 /** What every command may carry. */
@@ -18,8 +22,15 @@ export interface Terms {
   /** The operation's key, and a digest of everything that the caller had sent with it. */
   readonly key?: string | undefined
   readonly digest?: string | undefined
+  /** The incarnation in which the places that this command names were looked up: in another one they mean something else. */
+  readonly born?: number | undefined
   /** What the past of a fork knows of the keys of this command, and of which incarnation. */
-  readonly inherited?: { readonly born: number; readonly known: ReadonlyMap<KeyHash, KeyEntry> } | undefined
+  readonly inherited?: { readonly born: number; readonly known: ReadonlyMap<KeyHash, InheritedKey> } | undefined
+}
+
+/** A key that stands in the journal of another session. */
+export interface InheritedKey extends KeyEntry {
+  readonly session: string
 }
 
 /** A fork also inherits keys. They stand in other journals, and have to be looked up before the command can be decided. */
@@ -42,16 +53,21 @@ export interface Outcome {
   readonly before: SessionState
   readonly placed?: Placed
   /** Of a duplicate: where its first outcome stands. */
-  readonly first?: KeyEntry
+  readonly first?: KeyEntry | InheritedKey
 }
 
 type Deciding = (state: SessionState, known: Known) => Decision<Outcome>
 
-function command(
-  terms: Terms,
-  decide: Deciding,
-  options: { keys?: readonly KeyHash[]; urgent?: boolean } = {},
-): Operation<SessionState, Outcome> {
+interface CommandOptions {
+  readonly keys?: readonly KeyHash[]
+  readonly urgent?: boolean
+  /** Its record leaves the version as it is. */
+  readonly background?: boolean
+  /** Answers a command that was carried out before, whatever is expected by now. */
+  readonly before?: (state: SessionState, known: Known) => Decision<Outcome> | undefined
+}
+
+function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
   const operationKey = terms.key === undefined ? undefined : hashKey('operation', terms.key)
   const keys = [...(operationKey === undefined ? [] : [operationKey]), ...(options.keys ?? [])]
   return {
@@ -64,19 +80,18 @@ function command(
       const known: Known = (key) => found(key) ?? inherited?.known.get(key)
       const first = operationKey === undefined ? undefined : known(operationKey)
       if (first !== undefined)
-        return first.digest === terms.digest ? repeated(state, first) : { refuse: otherBody('key', terms.key as string) }
+        return first.digest === terms.digest ? repeated(state, first, options) : { refuse: otherBody('key', terms.key as string) }
+      const before = state.status === 'live' ? options.before?.(state, known) : undefined
+      if (before !== undefined) return before
       if (terms.expect !== undefined && terms.expect !== state.version) return { refuse: unexpected(terms.expect, state) }
+      if (terms.born !== undefined && terms.born !== state.born) return { refuse: anew() }
       return decide(state, known)
     },
   }
 }
 
 /** A command on a session that must be there. */
-function onLive(
-  terms: Terms,
-  decide: Deciding,
-  options: { keys?: readonly KeyHash[]; urgent?: boolean } = {},
-): Operation<SessionState, Outcome> {
+function onLive(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
   return command(terms, (state, known) => (state.status === 'live' ? decide(state, known) : { refuse: gone(state) }), options)
 }
 
@@ -84,12 +99,18 @@ function write(state: SessionState, type: RecordType, payload: object, terms: Te
   const keyed = terms.key === undefined ? payload : { ...payload, key: terms.key, digest: terms.digest }
   return {
     write: { type, payload: keyed as JsonObject },
-    answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
+    answer: (placed) => ({
+      version: isBackground(type) ? state.version : versionOf(placed),
+      duplicate: false,
+      before: state,
+      placed,
+    }),
   }
 }
 
-function repeated(state: SessionState, first: KeyEntry): Decision<Outcome> {
-  return { answer: { version: versionOf({ end: first.at + first.length, crc: first.crc }), duplicate: true, before: state, first } }
+function repeated(state: SessionState, first: KeyEntry, { background = false }: CommandOptions = {}): Decision<Outcome> {
+  const version = background ? state.version : versionOf({ end: first.at + first.length, crc: first.crc })
+  return { answer: { version, duplicate: true, before: state, first } }
 }
 
 function unchanged(state: SessionState): Decision<Outcome> {
@@ -118,49 +139,48 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
   const given = (ids ?? []).flatMap((id, index) =>
     id === null ? [] : [{ id, key: hashKey('message', id), digest: digestOf(messages[index] as Json) }],
   )
-  const decide: Deciding = (state, known) => {
+  const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
     const entries = given.map(({ key }) => known(key))
+    const some = given.find((_, index) => entries[index] !== undefined)
+    if (some === undefined) return undefined
     const other = given.find(({ digest }, index) => entries[index] !== undefined && entries[index]?.digest !== digest)
     if (other !== undefined) return { refuse: otherBody('message id', other.id) }
-    const first = entries.findLast((entry) => entry !== undefined)
-    if (first !== undefined && entries.every((entry) => entry !== undefined) && given.length === messages.length)
-      return repeated(state, first)
-    const some = given.find((_, index) => entries[index] !== undefined)
-    if (some !== undefined) return { refuse: someKnown(some.id) }
+    const last = entries.at(-1)
+    if (last === undefined || entries.includes(undefined) || given.length < messages.length) return { refuse: someKnown(some.id) }
+    return repeated(state, last)
+  }
+  const decide: Deciding = (state) => {
     const follows = parent ?? state.head
     const moves = !samePoint(follows, state.head)
+    const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
     const payload = {
       messages,
       ...(given.length > 0 ? { ids } : {}),
       n: follows.n,
       t: follows.t,
       tokens,
+      ...(run === undefined ? {} : { run }),
       ...(moves ? { left: state.head } : {}),
     }
     const decision = write(state, 'messages.appended', payload, terms)
     if (follows.at === null || decision.write === undefined) return decision
     return { ...decision, write: { ...decision.write, parent: follows.at } }
   }
-  return onLive(terms, decide, { keys: given.map(({ key }) => key) })
+  return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
 }
 
-/** New content for a message, which must still have the content that the caller saw, if that is given. */
+/** New content for a message that has the content `old`, and must have the one `expected`, if that is given. */
 export function replace(
   terms: Terms,
-  { target, message, old, prior }: Pick<MessageReplaced, 'target' | 'message' | 'old' | 'prior'>,
+  { target, message, old, prior, expected = old }: Omit<MessageReplaced, 'key' | 'digest'> & { readonly expected?: string | undefined },
 ): Operation<SessionState, Outcome> {
   const key = hashKey('replacement', target)
   return onLive(
     terms,
     (state, known) => {
       // What was read as the old content must be the newest still.
-      if ((known(key)?.at ?? null) !== prior)
-        return {
-          refuse: conflict(`The message "${target}" was replaced meanwhile. Read it again.`, {
-            reason: 'replaced meanwhile',
-            message_id: target,
-          }),
-        }
+      if ((known(key)?.at ?? null) !== prior) return { refuse: replacedMeanwhile(target, 'replaced meanwhile') }
+      if (old !== expected) return { refuse: replacedMeanwhile(target, 'other content') }
       return write(state, 'message.replaced', { target, message, old, prior }, terms)
     },
     { keys: [key] },
@@ -176,10 +196,26 @@ export interface Descriptive extends Description {
 export function describe(terms: Terms, { addTags = [], removeTags = [], ...description }: Descriptive): Operation<SessionState, Outcome> {
   const changesTags = addTags.length > 0 || removeTags.length > 0
   return onLive(terms, (state) => {
-    if (!changesTags) return write(state, 'session.described', description, terms)
     const kept = (description.tags ?? state.tags).filter((tag) => !removeTags.includes(tag))
-    return write(state, 'session.described', { ...description, tags: [...new Set([...kept, ...addTags])] }, terms)
+    const tags = [...new Set([...kept, ...addTags])]
+    const all = changesTags ? { ...description, tags } : description
+    const excess = excessOf(state, all)
+    return excess === undefined ? write(state, 'session.described', all, terms) : { refuse: excess }
   })
+}
+
+/** What one call brings is within its limits; what it adds up to with what is there must be, too. */
+function excessOf(state: SessionState, { tags = [], metadata, policies }: Description): HoldfastError | undefined {
+  if (tags.length > LIMITS.tags) return tooLarge(`A session has at most ${LIMITS.tags} tags; this makes ${tags.length}.`, LIMITS.tags)
+  for (const [what, before, patch] of [
+    ['metadata', state.metadata, metadata],
+    ['policies', state.policies, policies],
+  ] as const) {
+    const bytes = patch === undefined ? 0 : Buffer.byteLength(JSON.stringify(patched(before, patch)))
+    if (bytes > LIMITS.metadataBytes)
+      return tooLarge(`The ${what} would have ${bytes} bytes; the limit is ${LIMITS.metadataBytes}.`, LIMITS.metadataBytes)
+  }
+  return undefined
 }
 
 export function putEntries(terms: Terms, entries: readonly Entry[]): Operation<SessionState, Outcome> {
@@ -206,7 +242,8 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
 /** Moves the head to a point, or to where a snapshot was taken. */
 export function revert(terms: Terms, target: string, point?: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
-    const to = point ?? state.snapshots.find(({ name }) => name === target)
+    // A snapshot cannot take the name of a message, so if both are there it was first, and its name must not come to mean another place.
+    const to = state.snapshots.find(({ name }) => name === target) ?? point
     if (to === undefined) {
       return {
         refuse: new HoldfastError('NOT_FOUND', `No snapshot and no message is called "${target}". \`snapshots\` tells what there is.`, {
@@ -228,13 +265,9 @@ export function undo(terms: Terms): Operation<SessionState, Outcome> {
 
 function moveHead(state: SessionState, { at, n, t }: Point, rest: object, terms: Terms): Decision<Outcome> {
   const to = { at, n, t }
-  return samePoint(to, state.head) && 'target' in rest
-    ? unchanged(state)
-    : write(state, 'head.moved', { to, left: state.head, ...rest }, terms)
-}
-
-export function samePoint(a: Point, b: Point): boolean {
-  return a.n === b.n && a.at?.[0] === b.at?.[0] && a.at?.[1] === b.at?.[1]
+  // Under a key it is written all the same: repeated later, it must not move the head then.
+  if (samePoint(to, state.head) && 'target' in rest && terms.key === undefined) return unchanged(state)
+  return write(state, 'head.moved', { to, left: state.head, ...rest }, terms)
 }
 
 /** Lets another session begin from this one. Repeated for the same session it changes nothing. */
@@ -248,18 +281,21 @@ export function grant(
   })
 }
 
-/** Also of a deleted session: a fork that is purged lets go of what it shared. */
-export function release(session: string): Operation<SessionState, Outcome> {
-  return command({}, (state) =>
-    state.grants.some((granted) => granted.session === session) ? write(state, 'fork.released', { session }, {}) : unchanged(state),
-  )
+/** Also of a deleted session: a fork that is purged lets go of what it shared. `born`: only what that incarnation had granted. */
+export function release(session: string, born?: number): Operation<SessionState, Outcome> {
+  const payload = born === undefined ? { session } : { session, born }
+  return command({}, (state) => (isGranted(state, payload) ? write(state, 'fork.released', payload, {}) : unchanged(state)))
+}
+
+function isGranted({ grants }: SessionState, released: ForkReleased): boolean {
+  return grants.some((granted) => isReleased(granted, released))
 }
 
 export function recordUsage(
   terms: Terms,
   usage: { model: string; inputTokens: number; outputTokens: number },
 ): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => write(state, 'usage.recorded', usage, terms))
+  return onLive(terms, (state) => write(state, 'usage.recorded', usage, terms), { background: true })
 }
 
 export function share(terms: Terms, granted: { share: string; token: string; expiresAt: string | null }): Operation<SessionState, Outcome> {
@@ -302,51 +338,4 @@ export function restore(terms: Terms): Operation<SessionState, Outcome> {
 export function requireLive(state: SessionState): SessionState {
   if (state.status !== 'live') throw notFound(state)
   return state
-}
-
-function notFound(state: SessionState): HoldfastError {
-  if (state.status === 'absent') return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
-  if (state.purged) return new HoldfastError('NOT_FOUND', 'The session was deleted and purged.', { details: { reason: 'purged' } })
-  return new HoldfastError('NOT_FOUND', 'The session was deleted. It can be restored until it is purged.', {
-    details: { reason: 'deleted' },
-  })
-}
-
-/** A writer that is late must be told, and must not be taken for somebody who mistyped an id. */
-function gone(state: SessionState): HoldfastError {
-  if (state.status === 'absent') return notFound(state)
-  return conflict('The session was deleted, so nothing can be added to it. Restore it, or create it anew.', { reason: 'deleted' })
-}
-
-function exists(id: string): HoldfastError {
-  return new HoldfastError('ALREADY_EXISTS', `The session "${id}" exists already.`, { details: { session_id: id } })
-}
-
-function unexpected(expected: string, { version }: SessionState): HoldfastError {
-  return conflict('The session has changed since the version that was expected. Read it again and decide anew.', {
-    reason: 'version',
-    expected,
-    version,
-  })
-}
-
-function otherBody(what: string, value: string): HoldfastError {
-  return conflict(`The ${what} "${value}" was used before, with another body. Use a new one.`, {
-    reason: 'other body',
-    [what.replace(' ', '_')]: value,
-  })
-}
-
-function someKnown(id: string): HoldfastError {
-  return conflict(
-    `Some messages of this batch were appended before ("${id}"), others were not. Send the batch as it was, or only new ones.`,
-    {
-      reason: 'part of the batch',
-      message_id: id,
-    },
-  )
-}
-
-function conflict(message: string, details: Readonly<Record<string, unknown>>): HoldfastError {
-  return new HoldfastError('CONFLICT', message, { details })
 }

@@ -4,7 +4,7 @@
  */
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
-import { archivedOf, branchTo, common, count } from './branch.ts'
+import { archivedOf, branchTo, common, count, isTip, samePoint } from './branch.ts'
 import type {
   CommitRequested,
   Description,
@@ -20,7 +20,7 @@ import type {
   TaskRecord,
   UsageRecorded,
 } from './records.ts'
-import { type Amount, type Archive, INITIAL, type SessionState, versionOf } from './state.ts'
+import { type Amount, type Archive, type Grant, INITIAL, type Run, type SessionState, versionOf } from './state.ts'
 
 /** How many moves of the head can be undone. */
 const UNDO_STEPS = 100
@@ -36,6 +36,11 @@ const BACKGROUND: ReadonlySet<string> = new Set([
   'damage.acknowledged',
   'segment.sealed',
 ])
+
+/** Whether a record of this type leaves the version of the session as it is. */
+export function isBackground(type: string): boolean {
+  return BACKGROUND.has(type)
+}
 
 type Handler = (state: SessionState, record: JournalRecord, counted: Counted) => SessionState
 
@@ -70,7 +75,7 @@ export function apply(state: SessionState, counted: Counted): SessionState {
   const handler = HANDLERS.get(record.type)
   if (handler === undefined) return { ...state, unknown: true }
   const next = handler(state, record, counted)
-  if (BACKGROUND.has(record.type)) return next
+  if (isBackground(record.type)) return next
   // Without its first record, a session is still one: its identity is lost and nothing else.
   const status = next.status === 'absent' ? 'live' : next.status
   return { ...next, status, updatedAt: record.at, version: versionOf(counted) }
@@ -116,19 +121,17 @@ function described(state: SessionState, description: Description): SessionState 
 }
 
 /** Null removes a field; anything else replaces it whole. */
-function patched(object: JsonObject, patch: JsonObject | undefined): JsonObject {
+export function patched(object: JsonObject, patch: JsonObject | undefined): JsonObject {
   if (patch === undefined) return object
   return Object.fromEntries(Object.entries({ ...object, ...patch }).filter(([, value]) => value !== null))
 }
 
 function appended(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
   const { messages, n, t, tokens, left } = payloadOf<MessagesAppended>(record)
-  const parent = record.parent ?? null
-  const follows = state.tip !== null && parent !== null && parent[0] === state.tip[0] && parent[1] === state.tip[1]
   const tip = [at, messages.length - 1] as const
   const next: SessionState = {
     ...state,
-    runs: follows ? state.runs : [...state.runs, { at, n, t, parent }],
+    runs: runsWith(state, record, at),
     tip,
     head: { at: tip, n: n + messages.length, t: t + tokens },
   }
@@ -136,9 +139,19 @@ function appended(state: SessionState, record: JournalRecord, { at }: Counted): 
   return { ...next, undo: [...state.undo, left].slice(-UNDO_STEPS), archived: archivedOn(next) }
 }
 
+function runsWith({ runs, tip }: SessionState, record: JournalRecord, at: number): readonly Run[] {
+  const { n, t, run } = payloadOf<MessagesAppended>(record)
+  const parent = record.parent ?? null
+  if (isTip({ tip }, parent)) return runs
+  // The message before these rotted, and perhaps all that came before it in its run: so they say themselves which run it was.
+  const lost = parent !== null && parent[0] > (tip?.[0] ?? -1)
+  if (run === undefined || !lost) return [...runs, { at, n, t, parent }]
+  return runs.some((known) => known.at === run.at) ? runs : [...runs, run]
+}
+
 function headMoved(state: SessionState, record: JournalRecord): SessionState {
   const { to, left, why } = payloadOf<HeadMoved>(record)
-  const undo = why === 'undo' ? state.undo.slice(0, -1) : [...state.undo, left].slice(-UNDO_STEPS)
+  const undo = why === 'undo' ? state.undo.slice(0, -1) : samePoint(to, left) ? state.undo : [...state.undo, left].slice(-UNDO_STEPS)
   const next = { ...state, head: to, undo }
   return { ...next, archived: archivedOn(next) }
 }
@@ -175,8 +188,12 @@ function forkGranted(state: SessionState, record: JournalRecord): SessionState {
 }
 
 function forkReleased(state: SessionState, record: JournalRecord): SessionState {
-  const { session } = payloadOf<ForkReleased>(record)
-  return { ...state, grants: state.grants.filter((grant) => grant.session !== session) }
+  const released = payloadOf<ForkReleased>(record)
+  return { ...state, grants: state.grants.filter((grant) => !isReleased(grant, released)) }
+}
+
+export function isReleased(grant: Pick<Grant, 'session' | 'born'>, { session, born }: ForkReleased): boolean {
+  return grant.session === session && (born === undefined || grant.born === born)
 }
 
 function commitRequested(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {

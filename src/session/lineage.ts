@@ -11,9 +11,11 @@ export function inheritedFrom(
 ): Pick<SessionCreated, 'past' | 'tokens' | 'archives' | 'replaced'> {
   const branch = branchTo(state, point)
   const end = Number.parseInt(state.version, 10)
-  const past = branch.flatMap((stretch): Past[] =>
-    stretch.run === PAST ? pastUpTo(state.past, stretch.to) : [{ ...stretch, session, born: state.born, end }],
-  )
+  const own = branch.filter(({ run }) => run !== PAST).map((stretch): Past => ({ ...stretch, session, born: state.born, end }))
+  const inherited = pastUpTo(state.past, branch.find(({ run }) => run === PAST)?.to ?? 0)
+  // A session with no message on the branch may still have replaced some that it inherited.
+  const none: Past = { run: PAST, from: point.n, to: point.n, first: 0, last: 0, session, born: state.born, end }
+  const past = [...inherited, ...(own.length === 0 ? [none] : own)].filter(({ from, to }) => from < to || state.replaced > 0)
   const archives = state.archives.flatMap((archive) => {
     const held = common(branch, archivedOf({ archives: [archive] })).map(({ from, to }) => ({ run: PAST, from, to, first: 0, last: 0 }))
     return held.length === 0 ? [] : [{ ...archive, session: archive.session ?? session, takes: [], covers: held }]
@@ -26,7 +28,7 @@ export function inheritedFrom(
   }
 }
 
-/** The pieces of a past that hold its first messages. */
+/** The pieces of a past, cut behind its first messages. Those that hold none of them are empty. */
 export function pastUpTo(past: readonly Past[], depth: number): Past[] {
-  return past.filter(({ from }) => from < depth).map((piece) => ({ ...piece, to: Math.min(piece.to, depth) }))
+  return past.map((piece) => ({ ...piece, from: Math.min(piece.from, depth), to: Math.min(piece.to, depth) }))
 }

@@ -3,7 +3,7 @@
  * is absolute; no payload says "the current one". A field that is absent was not part of the operation; null takes a value away.
  */
 import type { Json, JsonObject } from '../record/record.ts'
-import type { Archive, Parent, Past, Point, Stretch } from './state.ts'
+import type { Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
 
 /** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
 export interface Keyed {
@@ -42,6 +42,8 @@ export interface MessagesAppended extends Keyed {
   readonly n: number
   readonly t: number
   readonly tokens: number
+  /** The run that these go on; absent if they begin one. What the records before say too, one of which may have rotted. */
+  readonly run?: Run
   /** Where the head was, if these messages do not follow it. */
   readonly left?: Point
 }
@@ -89,6 +91,8 @@ export interface ForkGranted extends Keyed {
 
 export interface ForkReleased {
   readonly session: string
+  /** Only what this incarnation had granted. */
+  readonly born?: number
 }
 
 export interface CommitRequested extends Keyed {

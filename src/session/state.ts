@@ -145,7 +145,7 @@ interface Share extends Point {
 }
 
 /** A session that begins from this one. What a fork reaches is not purged. */
-interface Grant {
+export interface Grant {
   readonly session: string
   readonly kind: 'fork' | 'child'
   /** The incarnation that it was given from. */

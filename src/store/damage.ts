@@ -8,8 +8,8 @@ export interface DamageReport {
   /** Byte offset in that file. */
   readonly offset: number
   readonly length: number
-  /** `torn`: half a line of a writer that died. `zeros`: a page that never reached the disk. `rotten`: anything else. */
-  readonly kind: 'torn' | 'zeros' | 'rotten'
+  /** `torn`: half a line of a writer that died. `zeros`: a page that never reached the disk. `missing`: bytes that were there. `rotten`: anything else. */
+  readonly kind: 'torn' | 'zeros' | 'missing' | 'rotten'
 }
 
 export async function damageOf(journal: Journal): Promise<DamageReport[]> {

@@ -24,13 +24,15 @@ export interface Begetting {
   readonly id: string | undefined
   readonly key: string | undefined
   readonly message: string | null
+  /** The incarnation of the parent in which that message was found. */
+  readonly born: number | undefined
   readonly description: Description
   /** What the new session has of its parent, as that was when it granted it. */
   readonly inherit: (granted: decide.Outcome) => object
 }
 
 /** Makes a session from another one, and returns its id. */
-export async function beget(parent: Handle, { kind, id, key, message, description, inherit }: Begetting): Promise<string> {
+export async function beget(parent: Handle, { kind, id, key, message, born, description, inherit }: Begetting): Promise<string> {
   const { space, ids, clock } = parent.parts
   // Derived from the key, so that a call that is repeated makes one session.
   const made = (): string =>
@@ -41,18 +43,23 @@ export async function beget(parent: Handle, { kind, id, key, message, descriptio
   const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
   // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left
   // that nobody uses; repeating the call finds it, and `doctor` tells of it.
-  const granted = await parent.submit({}, (full) => decide.grant(full, { session: begotten.id, kind, message }))
+  const granted = await parent.submit({ born }, (full) => decide.grant(full, { session: begotten.id, kind, message }))
   const from: Parent = { session: parent.id, kind, message }
   const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
   try {
     await begotten.submit(terms, (full) => decide.create(full, session))
   } catch (error) {
     const refused = error instanceof HoldfastError && error.outcome === 'none'
-    if (refused && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id))
+    // Somebody else may have made the same session from the same parent, on the strength of this very grant.
+    const used = refused && (await begotten.state()).parent?.session === parent.id
+    if (refused && !used && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id, granted.before.born))
     throw error
   }
   return begotten.id
 }
+
+/** How a session hangs on the one before. */
+type Branch = Pick<TreeNode, 'kind' | 'message'>
 
 /** A tree is cut off behind this many sessions. */
 const TREE_LIMIT = 1000
@@ -61,21 +68,22 @@ const TREE_LIMIT = 1000
 export async function treeOf(root: Handle): Promise<TreeNode> {
   await root.liveState()
   let left = TREE_LIMIT
-  const grow = async (handle: Handle, kind: TreeNode['kind'], message: string | null): Promise<TreeNode | undefined> => {
+  const grow = async (handle: Handle, { kind, message }: Branch, parent?: string): Promise<TreeNode | undefined> => {
     const state = await stateOrFlag(handle)
     if (typeof state === 'string') {
       return { session: handle.id, kind, title: null, status: state, version: ABSENT_VERSION, message, children: [] }
     }
-    if (state.status === 'absent') return undefined
+    // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
+    if (parent !== undefined && state.parent?.session !== parent) return undefined
     const children: TreeNode[] = []
     for (const grant of state.grants.filter(({ born }) => born === state.born)) {
-      const child = --left > 0 ? await grow(new Handle(root.parts, grant.session), grant.kind, grant.message) : undefined
+      const child = --left > 0 ? await grow(new Handle(root.parts, grant.session), grant, handle.id) : undefined
       if (child !== undefined) children.push(child)
     }
     const { status, version } = infoOf(handle.id, state, handle.held.replica.damage)
     return { session: handle.id, kind, title: state.title, status, version, message, children }
   }
-  return (await grow(root, 'root', null)) as TreeNode
+  return (await grow(root, { kind: 'root', message: null })) as TreeNode
 }
 
 async function stateOrFlag(handle: Handle): Promise<SessionState | 'damaged' | 'unreadable'> {

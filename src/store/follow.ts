@@ -39,7 +39,7 @@ const POLL_MS = 1000
 export async function* follow(
   { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
   journal: Journal,
-  end: () => Promise<number>,
+  end: Promise<number>,
   options: FollowOptions,
 ): AsyncGenerator<Change> {
   const waiter = new Waiter(engine, clock, options.signal)
@@ -47,7 +47,7 @@ export async function* follow(
     let start: Cursor
     if (options.after !== undefined) start = parseCursor(options.after)
     else if (options.fromStart === true) start = { position: -1, crc: '' }
-    else start = { position: (await end()) - 1, crc: '' }
+    else start = { position: (await end) - 1, crc: '' }
     const reader = new Reader(journal, start)
     while (!waiter.ended) {
       for await (const change of reader.news()) {
@@ -69,9 +69,9 @@ interface Cursor {
 }
 
 function parseCursor(text: string): Cursor {
-  const match = /^(\d{1,15})-([0-9a-f]{8})$/.exec(text)
+  const match = /^(\d{1,15})-([0-9a-f]{8}|reset)$/.exec(text)
   if (match === null) throw new HoldfastError('INVALID_ARGUMENT', 'The cursor is none of ours. Use one that a change came with.')
-  return { position: Number(match[1]), crc: match[2] as string }
+  return match[2] === 'reset' ? { position: Number(match[1]) - 1, crc: '' } : { position: Number(match[1]), crc: match[2] as string }
 }
 
 function cursorOf({ at, crc }: Counted): string {
@@ -95,7 +95,7 @@ class Reader {
     let index = this.#indexOf(segments)
     if (index === -1) return
     if (this.#fold === undefined || this.#fold.segment !== segments[index]) {
-      const fits = this.#seen.crc === '' || (await this.#fits(segments, index))
+      const fits = await this.#fits(segments, index)
       if (!fits) yield this.#reset(segments[index] as number)
       this.#begin(segments[index] as number, segments[index + 1])
     }
@@ -130,6 +130,8 @@ class Reader {
   /** Whether the record of the cursor stands where it says. */
   async #fits(segments: readonly number[], index: number): Promise<boolean> {
     const segment = segments[index] as number
+    // From the start: that is the first record there is. Otherwise what lies between was purged, unless nothing lies between.
+    if (this.#seen.crc === '') return this.#seen.position >= segment - 1 || this.#seen.position === -1
     if (this.#seen.position < segment) return false
     const fold = new JournalFold(segment, segments[index + 1] ?? Number.POSITIVE_INFINITY)
     for (let from = segment; ; ) {
@@ -162,7 +164,7 @@ class Reader {
   #reset(segment: number): Change {
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'reset', prev: '' }
     this.#seen = { position: segment - 1, crc: '' }
-    return { cursor: `${Math.max(segment - 1, 0)}-00000000`, type: 'reset', at: '', version: '', messages: [], record }
+    return { cursor: `${segment}-reset`, type: 'reset', at: '', version: '', messages: [], record }
   }
 }
 

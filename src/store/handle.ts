@@ -5,7 +5,8 @@ import { checkId } from '../session/check.ts'
 import { create, InheritedKeysNeeded, type Outcome, requireLive, type Terms } from '../session/decide.ts'
 import type { Operation } from '../session/decision.ts'
 import { digestOf } from '../session/keys.ts'
-import type { SessionState } from '../session/state.ts'
+import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
+import { isDamaged } from './info.ts'
 import type { StoreParts } from './parts.ts'
 import type { Held } from './replicas.ts'
 import { type Located, Transcript } from './transcript.ts'
@@ -52,7 +53,13 @@ export class Handle {
   }
 
   async liveState(): Promise<SessionState> {
-    return requireLive(await this.state())
+    const { replica } = this.held
+    const { state } = await replica.read()
+    // Nothing that could be read is not nothing: it must not be taken for a session that never was.
+    if (state.status === 'absent' && isDamaged(replica.damage)) {
+      throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')
+    }
+    return requireLive(state)
   }
 
   async transcript(): Promise<Transcript> {
@@ -66,18 +73,22 @@ export class Handle {
   }
 
   /** The terms of a command. `body` is everything that the caller sent: under one key it must always be the same. */
-  terms(operation: string, body: unknown, { key, expect }: WriteOptions): Terms {
-    if (key === undefined) return { expect }
-    return { expect, key: checkId('The key of an operation', key), digest: digestOf([operation, body as Json]) }
+  terms(operation: string, body: unknown, { key, expect }: WriteOptions, located?: Located): Terms {
+    const terms = { expect, born: located?.born }
+    if (key === undefined) return terms
+    return { ...terms, key: checkId('The key of an operation', key), digest: digestOf([operation, body as Json]) }
   }
 
   /** Carries out a command that makes the session if there is none, in the same write. */
   async submitCreating(terms: Terms, make: Make): Promise<Outcome> {
-    if (!this.#wasThere && terms.expect === undefined) {
-      const session = { space: this.parts.space, session: this.id }
-      // If this is refused, so is the command, and tells why.
-      this.held.replica.submit(create({}, session, { ifAbsent: true })).catch(() => undefined)
+    if (this.#wasThere) return this.submit(terms, make)
+    const session = { space: this.parts.space, session: this.id }
+    if (terms.expect === ABSENT_VERSION && (await this.state()).status === 'absent') {
+      const { version } = await this.submit({ expect: ABSENT_VERSION }, (full) => create(full, session))
+      return this.submit({ ...terms, expect: version }, make)
     }
+    // If this is refused, so is the command, and tells why.
+    if (terms.expect === undefined) this.held.replica.submit(create({}, session, { ifAbsent: true })).catch(() => undefined)
     return this.submit(terms, make)
   }
 

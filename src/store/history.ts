@@ -5,6 +5,7 @@ import type { Line } from '../record/line.ts'
 
 export interface HistoryItem {
   readonly verdict: Verdict
+  /** Empty where the end of a segment is missing. */
   readonly line: Line
   readonly segment: number
 }
@@ -25,12 +26,15 @@ export async function* history(
     const successor = Math.min(segments[i + 1] ?? Number.POSITIVE_INFINITY, to)
     if (fold === undefined) fold = new JournalFold(segment, successor)
     else fold.enter(segment, successor)
-    for (let position = segment; ; ) {
-      const chunk = await journal.read(segment, position)
-      if (chunk === undefined || chunk.next === position) break
+    let position = segment
+    let chunk = await journal.read(segment, position)
+    for (; chunk !== undefined && chunk.next !== position; chunk = await journal.read(segment, position)) {
       if (barrier) await journal.sync(segment)
       for (const line of chunk.lines) yield { verdict: fold.judge(line), line, segment }
       position = chunk.next
     }
+    // Nothing is missing of a segment that was purged meanwhile, nor of the last one.
+    const missing = chunk === undefined || segments[i + 1] === undefined ? undefined : fold.missing(position)
+    if (missing !== undefined) yield { verdict: missing, line: { at: missing.at, bytes: Buffer.of() }, segment }
   }
 }

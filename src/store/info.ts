@@ -1,6 +1,6 @@
 /** What there is to know of a session but for its messages. */
 import type { Json } from '../record/record.ts'
-import { samePoint } from '../session/decide.ts'
+import { samePoint } from '../session/branch.ts'
 import type { Parent, SessionState, Snapshot } from '../session/state.ts'
 import type { Damage } from './tail.ts'
 
@@ -41,8 +41,7 @@ export interface SessionInfo {
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
   const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head, archived } = state
-  // What a writer that died left half-written was never acknowledged.
-  const alive = state.id === null || damage.some(({ as }) => as !== 'torn') ? 'damaged' : 'ok'
+  const alive = state.id === null || isDamaged(damage) ? 'damaged' : 'ok'
   return {
     id,
     status: state.status === 'deleted' ? 'deleted' : alive,
@@ -65,6 +64,11 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     shares: state.shares.map(({ id: share, grantedAt, expiresAt, n }) => ({ id: share, grantedAt, expiresAt, messageCount: n })),
     canUndo: state.undo.length > 0,
   }
+}
+
+/** What a writer that died left half-written was never acknowledged. */
+export function isDamaged(damage: readonly Damage[]): boolean {
+  return damage.some(({ as }) => as !== 'torn')
 }
 
 function snapshotInfo(snapshot: Snapshot, { head }: SessionState): SessionInfo['snapshots'][number] {

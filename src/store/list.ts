@@ -1,10 +1,11 @@
 /** Lists of sessions, by looking at each of them. */
+import { isDeepStrictEqual } from 'node:util'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
 import { checkCount, invalid } from '../session/check.ts'
 import { INITIAL } from '../session/state.ts'
-import { infoOf, type SessionInfo } from './info.ts'
+import { infoOf, isDamaged, type SessionInfo } from './info.ts'
 import type { StoreParts } from './parts.ts'
 
 export interface ListOptions {
@@ -72,7 +73,8 @@ async function infoOfName(parts: StoreParts, name: string): Promise<SessionInfo 
   const { replica } = parts.replicas.once(name)
   try {
     const { state } = await replica.read()
-    if (state.status === 'absent' || state.purged) return undefined
+    // Nothing that could be read is not nothing.
+    if (state.purged || (state.status === 'absent' && !isDamaged(replica.damage))) return undefined
     return infoOf(state.id ?? idOf(parts, name), state, replica.damage)
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
@@ -81,7 +83,7 @@ async function infoOfName(parts: StoreParts, name: string): Promise<SessionInfo 
 }
 
 /** The id of a session that cannot tell it: the name of its journal begins with it, if it is short and plain. */
-function idOf({ engine, space }: StoreParts, name: string): string {
+export function idOf({ engine, space }: StoreParts, name: string): string {
   const candidate = name.slice(name.lastIndexOf('/') + 1).replace(/-[0-9a-f]{32}$/, '')
   return candidate !== '' && engine.name(space, candidate) === name ? candidate : name
 }
@@ -101,7 +103,9 @@ function matches(info: SessionInfo, { query, tag, owner, workspace, parent, meta
       .every((word) => text.includes(word))
   )
     return false
-  return Object.entries(metadata).every(([field, value]) => JSON.stringify(info.metadata[field]) === JSON.stringify(value))
+  return Object.entries(metadata).every(
+    ([field, value]) => Object.hasOwn(info.metadata, field) && isDeepStrictEqual(info.metadata[field], value),
+  )
 }
 
 /** Where a session stands in a list. */

@@ -17,7 +17,7 @@ export interface OpenOptions {
   readonly exclusive?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
-  readonly limits?: Partial<Pick<Limits, 'replicas' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
+  readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
 }
 
 /** Opens the store in a directory, which is made if need be; or one in memory, with `memory:`; or one on an engine of your own. */
@@ -25,7 +25,7 @@ export async function openStore(where: string | Engine, options: OpenOptions = {
   const { space = 'default', clock = systemClock, ids = systemIds, limits = {} } = options
   checkId('The name of a space', space)
   const engine = typeof where === 'string' ? await pick(where, options) : where
-  const replicas = new Replicas({ engine, clock, ids, limit: limits.replicas ?? LIMITS.replicas })
+  const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   return new Store({ engine, clock, ids, replicas, space })
 }
 

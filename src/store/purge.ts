@@ -3,7 +3,7 @@
  * that was long enough ago; never what a fork still reaches. A session is marked as purged, in its journal, before its first byte goes,
  * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it.
  */
-
+import { HoldfastError } from '../errors.ts'
 import { release } from '../session/decide.ts'
 import type { SessionState } from '../session/state.ts'
 import type { StoreParts } from './parts.ts'
@@ -19,9 +19,10 @@ export interface PurgeOptions {
 export interface Purged {
   readonly session: string
   readonly deletedAt: string
-  /** `kept`: a fork still reaches it. */
-  readonly action: 'purged' | 'kept'
+  /** `kept`: a fork still reaches it. `failed`: it cannot be read, or not be written to; `error` says why. */
+  readonly action: 'purged' | 'kept' | 'failed'
   readonly freedBytes: number
+  readonly error?: HoldfastError
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -29,20 +30,29 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
   const before = new Date(parts.clock.now() - olderThanMs).toISOString()
   for await (const name of parts.engine.names(parts.space)) {
-    const held = parts.replicas.once(name)
-    const { state } = await held.replica.read()
-    const due = await dueOf(held, state, before)
-    if (due === undefined) continue
-    const told = { session: state.id ?? name, deletedAt: state.deletedAt ?? state.createdAt }
-    if (isReached(state, due)) yield { ...told, action: 'kept', freedBytes: 0 }
-    else if (dryRun) yield { ...told, action: 'purged', freedBytes: 0 }
-    else {
-      const freedBytes = await remove(held, due, before)
-      if (freedBytes === undefined) continue
-      if (due === 'all' && state.parent !== null) await letGo(parts, state.parent.session, state.id)
-      yield { ...told, action: 'purged', freedBytes }
+    try {
+      const purged = await purgeOne(parts, name, before, dryRun)
+      if (purged !== undefined) yield purged
+    } catch (error) {
+      // One session that cannot be read holds up no other.
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      yield { session: name, deletedAt: '', action: 'failed', freedBytes: 0, error }
     }
   }
+}
+
+async function purgeOne(parts: StoreParts, name: string, before: string, dryRun: boolean): Promise<Purged | undefined> {
+  const held = parts.replicas.once(name)
+  const { state } = await held.replica.read()
+  const due = await dueOf(held, state, before)
+  if (due === undefined) return undefined
+  const told = { session: state.id ?? name, deletedAt: state.deletedAt ?? state.createdAt }
+  if (isReached(state, due)) return { ...told, action: 'kept', freedBytes: 0 }
+  if (dryRun) return { ...told, action: 'purged', freedBytes: 0 }
+  const freedBytes = await remove(held, due, before)
+  if (freedBytes === undefined) return undefined
+  if (due === 'all' && state.parent !== null) await letGo(parts, state.parent.session, state.id)
+  return { ...told, action: 'purged', freedBytes }
 }
 
 /** `all` of a session is due, or what it was before it was created anew. */

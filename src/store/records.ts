@@ -33,6 +33,7 @@ export class Records {
   /** Records from one position on, up to those that begin at the other, in order. */
   async *forward(first: number, last: number): AsyncGenerator<Found> {
     const segments = await this.#all()
+    yield* (await this.#orphans(segments, first, last)).values()
     for (let i = this.#indexOf(segments, first); i < segments.length && (segments[i] as number) <= last; i++) {
       const segment = segments[i] as number
       const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
@@ -51,7 +52,11 @@ export class Records {
   /** The same records, the last one first. */
   async *backward(first: number, last: number): AsyncGenerator<Found> {
     const segments = await this.#all()
-    for (let i = this.#indexOf(segments, last); i >= 0 && (segments[i + 1] ?? Number.POSITIVE_INFINITY) > first; i--) {
+    for (
+      let i = this.#indexOf(segments, last);
+      i >= 0 && (segments[i] ?? Number.POSITIVE_INFINITY) <= last && (segments[i + 1] ?? Number.POSITIVE_INFINITY) > first;
+      i--
+    ) {
       const segment = segments[i] as number
       const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
       const carried = [...(await this.#carriedFrom(segments, i, bounds)).values()]
@@ -62,6 +67,7 @@ export class Records {
       }
       yield* carried.reverse()
     }
+    yield* [...(await this.#orphans(segments, first, last)).values()].reverse()
   }
 
   async #all(): Promise<readonly number[]> {
@@ -122,6 +128,13 @@ export class Records {
       from = chunk.next
     }
     return lines
+  }
+
+  /** Lines that are carried from segments that are gone: they stand in front of the first one that is there. */
+  async #orphans(segments: readonly number[], first: number, last: number): Promise<Map<number, Found>> {
+    const [begin] = segments
+    if (begin === undefined || first >= begin) return new Map()
+    return this.#carriedFrom(segments, -1, { first, last: Math.min(last, begin - 1) })
   }
 
   /** Lines of a segment that later ones carry. Each carries what the one before did, while syncs keep failing. */

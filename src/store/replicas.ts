@@ -2,6 +2,7 @@
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import type { Limits } from '../record/limits.ts'
 import { sessionModel } from '../session/model.ts'
 import type { SessionState } from '../session/state.ts'
 import { Replica } from './replica.ts'
@@ -15,15 +16,20 @@ export class Replicas {
   readonly #engine: Engine
   readonly #clock: Clock
   readonly #ids: Ids
-  readonly #limit: number
+  readonly #limits: Pick<Limits, 'replicas' | 'segmentBytes'>
   /** In order of use. */
   readonly #held = new Map<string, Held>()
 
-  constructor(options: { readonly engine: Engine; readonly clock: Clock; readonly ids: Ids; readonly limit: number }) {
+  constructor(options: {
+    readonly engine: Engine
+    readonly clock: Clock
+    readonly ids: Ids
+    readonly limits: Pick<Limits, 'replicas' | 'segmentBytes'>
+  }) {
     this.#engine = options.engine
     this.#clock = options.clock
     this.#ids = options.ids
-    this.#limit = options.limit
+    this.#limits = options.limits
   }
 
   /** The replica of a journal. */
@@ -39,7 +45,13 @@ export class Replicas {
   /** A replica that is not kept: for whoever looks at many sessions once. */
   once(name: string): Held {
     const journal = this.#engine.journal(name)
-    return this.#held.get(name) ?? { journal, replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids }) }
+    const { segmentBytes } = this.#limits
+    return (
+      this.#held.get(name) ?? {
+        journal,
+        replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes } }),
+      }
+    )
   }
 
   /** Waits until nothing is under way. */
@@ -49,7 +61,7 @@ export class Replicas {
 
   #evict(): void {
     for (const [name, { replica }] of this.#held) {
-      if (this.#held.size <= this.#limit) return
+      if (this.#held.size <= this.#limits.replicas) return
       if (!replica.busy) this.#held.delete(name)
     }
   }

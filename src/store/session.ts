@@ -76,36 +76,36 @@ export class Session {
     const messages = copies.map(({ copy }) => copy)
     const ids = idsOf(messages, options.ids)
     const tokens = copies.reduce((sum, { text }) => sum + estimateTokens(text), 0)
-    const parent = options.parent === undefined ? undefined : (await this.#handle.locate(options.parent)).point
-    const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options)
+    const parent = options.parent === undefined ? undefined : await this.#handle.locate(options.parent)
+    const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options, parent)
     const link = options.chain?.link()
     const make = (full: decide.Terms) => {
-      const operation = decide.append(full, { messages, ids, tokens, parent })
+      const operation = decide.append(full, { messages, ids, tokens, parent: parent?.point })
       return link === undefined ? operation : link(operation)
     }
     const { version, duplicate, placed, first } = await this.#handle.submitCreating(terms, make)
     const record =
-      placed === undefined ? await this.#appendedIds(first as KeyEntry, ids) : messages.map((_, i) => messageId(placed.id, ids, i))
+      placed === undefined
+        ? await this.#appendedIds(first as KeyEntry | decide.InheritedKey, ids)
+        : messages.map((_, i) => messageId(placed.id, ids, i))
     return { ids: record, id: record.at(-1) as string, version, duplicate }
   }
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
   async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
     const { copy } = copyObject('A message', message)
-    const terms = this.#handle.terms('replace', { id, message: copy }, options)
+    const expected = options.old === undefined ? undefined : digestOf(copyObject('The old message', options.old).copy)
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
       if (newest === undefined) throw noMessage(id)
-      const old = digestOf(newest.message)
-      if (options.old !== undefined && digestOf(copyObject('The old message', options.old).copy) !== old) {
-        throw new HoldfastError('CONFLICT', `The message "${id}" has other content by now. Read it again.`, { details: { message_id: id } })
-      }
-      const replacement = { target: id, message: copy, old, prior: newest.prior }
+      const terms = this.#handle.terms('replace', { id, message: copy }, options, newest.located)
+      const { message: content, prior } = newest
+      const replacement = { target: id, message: copy, old: digestOf(content), prior, expected }
       try {
         return written(await this.#handle.submit(terms, (full) => decide.replace(full, replacement)))
       } catch (error) {
         // Somebody else replaced it meanwhile: unless the caller cares, the later one counts.
-        if (options.old !== undefined || options.expect !== undefined || !isReplacedMeanwhile(error)) throw error
+        if (options.expect !== undefined || !isReplacedMeanwhile(error)) throw error
       }
     }
   }
@@ -150,15 +150,17 @@ export class Session {
   /** Names the head, or the message given, so that `revert` finds it. A name that is used again names the new place. */
   async snapshot(name: string, options: WriteOptions & { readonly at?: string } = {}): Promise<Written> {
     checkId('The name of a snapshot', name)
-    const point = options.at === undefined ? undefined : (await this.#handle.locate(options.at)).point
-    const terms = this.#handle.terms('snapshot', { name, at: options.at ?? null }, options)
-    return written(await this.#handle.submit(terms, (full) => decide.snapshot(full, name, point)))
+    const at = options.at === undefined ? undefined : await this.#handle.locate(options.at)
+    const terms = this.#handle.terms('snapshot', { name, at: options.at ?? null }, options, at)
+    return written(await this.#handle.submit(terms, (full) => decide.snapshot(full, name, at?.point)))
   }
 
   /** Goes back, or over, to a message or a snapshot: the next message follows it. Nothing is destroyed, and `undo` returns. */
   async revert(target: string, options: WriteOptions = {}): Promise<Written> {
-    const located = await (await this.#handle.transcript()).locate(checkId('What to revert to', target))
-    const terms = this.#handle.terms('revert', { target }, options)
+    const { snapshots } = await this.#handle.liveState()
+    const isSnapshot = snapshots.some(({ name }) => name === checkId('What to revert to', target))
+    const located = isSnapshot ? undefined : await (await this.#handle.transcript()).locate(target)
+    const terms = this.#handle.terms('revert', { target }, options, located)
     return written(await this.#handle.submit(terms, (full) => decide.revert(full, target, located?.point)))
   }
 
@@ -169,18 +171,20 @@ export class Session {
 
   /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
   async fork({ at, id, key, ...description }: ForkOptions = {}): Promise<Session> {
-    const point = at === undefined ? undefined : (await this.#handle.locate(at)).point
+    const located = at === undefined ? undefined : await this.#handle.locate(at)
     const inherit = ({ before }: decide.Outcome): object => {
       const { title, tags, owner, workspace, metadata, policies } = before
-      return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, point ?? before.head) }
+      return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, located?.point ?? before.head) }
     }
-    return new Session(this.#handle.parts, await beget(this.#handle, { kind: 'fork', id, key, message: at ?? null, description, inherit }))
+    const begetting = { kind: 'fork', id, key, message: at ?? null, born: located?.born, description, inherit } as const
+    return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
   async child({ id, key, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
     const inherit = ({ before: { owner, workspace } }: decide.Outcome): object => ({ owner, workspace })
-    return new Session(this.#handle.parts, await beget(this.#handle, { kind: 'child', id, key, message: null, description, inherit }))
+    const begetting = { kind: 'child', id, key, message: null, born: undefined, description, inherit } as const
+    return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 
   /** This session with its forks and children, and theirs. */
@@ -228,10 +232,13 @@ export class Session {
     )
   }
 
-  /** Every change from now on, or behind a cursor, by whichever process; none is missed and none comes twice. */
+  /** Every change from this call on, or behind a cursor, by whichever process; none is missed and none comes twice. */
   follow(options: FollowOptions = {}): AsyncGenerator<Change> {
     const { replica, journal } = this.#handle.held
-    return follow(this.#handle.parts, journal, () => replica.end(), options)
+    // Asked for now: the generator runs only when somebody waits for its first change.
+    const end = options.after === undefined && options.fromStart !== true ? replica.end() : Promise.resolve(0)
+    end.catch(() => undefined)
+    return follow(this.#handle.parts, journal, end, options)
   }
 
   /** What cannot be read in this session's journal, and where. Reads all of it. */
@@ -242,9 +249,8 @@ export class Session {
 
   /** What there is to know of the session but for its messages. */
   async info(): Promise<SessionInfo> {
-    const { replica } = this.#handle.held
-    const { state } = await replica.read()
-    return infoOf(this.id, decide.requireLive(state), replica.damage)
+    const state = await this.#handle.liveState()
+    return infoOf(this.id, state, this.#handle.held.replica.damage)
   }
 
   /** Changes with everything that a caller changes, and with nothing that happens in the background. */
@@ -269,9 +275,11 @@ export class Session {
   }
 
   /** The ids that the first outcome of an append had. */
-  async #appendedIds(first: KeyEntry, ids: readonly (string | null)[] | undefined): Promise<string[]> {
+  async #appendedIds(first: KeyEntry | decide.InheritedKey, ids: readonly (string | null)[] | undefined): Promise<string[]> {
     if (ids?.every((id) => id !== null)) return [...ids] as string[]
-    const found = await new Records(this.#handle.held.journal).at(first.at)
+    // A fork inherits the calls that appended its messages; they stand where those stand.
+    const { held } = 'session' in first ? new Handle(this.#handle.parts, first.session) : this.#handle
+    const found = await new Records(held.journal).at(first.at)
     if (found === undefined) {
       throw new HoldfastError('DAMAGED', 'The messages were appended before, but their record cannot be read. Run `holdfast doctor`.')
     }

@@ -4,7 +4,7 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Counted, JournalFold, type Seal } from '../record/fold.ts'
+import { type Counted, type Damaged, JournalFold, type Seal } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
@@ -12,11 +12,8 @@ import { history } from './history.ts'
 import type { Model } from './model.ts'
 
 /** A stretch of a journal that could not be read as what somebody wrote. */
-export interface Damage {
+export interface Damage extends Omit<Damaged, 'kind'> {
   readonly segment: number
-  readonly at: number
-  readonly length: number
-  readonly as: 'torn' | 'zeros' | 'rotten'
 }
 
 const NEWLINE = Buffer.from('\n')
@@ -25,7 +22,6 @@ export class Tail<S> {
   readonly #journal: Journal
   readonly #model: Model<S>
 
-  state: S
   keys = new Map<KeyHash, KeyEntry>()
   damage: Damage[] = []
   /** False if what was read last could not be made durable. */
@@ -34,6 +30,11 @@ export class Tail<S> {
   end = 0
 
   #fold = new JournalFold(0)
+  #state: S
+  /** The state began with a checkpoint that covers everything below this position. */
+  #covered = 0
+  /** Records that were read and are not in the state yet. */
+  #unapplied: Counted[] = []
   #loaded = false
   /** The journal was there once. */
   #known = false
@@ -51,7 +52,19 @@ export class Tail<S> {
   constructor(journal: Journal, model: Model<S>) {
     this.#journal = journal
     this.#model = model
-    this.state = model.initial
+    this.#state = model.initial
+  }
+
+  /**
+   * The state up to the end. Records are applied in the order of their positions: where the checkpoint in front of carried lines has
+   * rotted, those are met behind later ones, which the segment before still has.
+   */
+  get state(): S {
+    if (this.#unapplied.length > 0) {
+      const records = this.#unapplied.sort((a, b) => a.at - b.at)
+      this.#setState(records.reduce((state, counted) => this.#model.apply(state, counted), this.#state))
+    }
+    return this.#state
   }
 
   get segment(): number {
@@ -166,12 +179,12 @@ export class Tail<S> {
 
   /** Takes in a group that this process has placed and synced. */
   async accept(group: Group, counted: readonly Counted[], state: S): Promise<void> {
-    if (this.#next < group.at) this.#reportDamage({ segment: this.segment, at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
+    if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
     for (const record of counted) {
       this.#fold.accept(record)
       for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
     }
-    this.state = state
+    this.#setState(state)
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
@@ -210,7 +223,6 @@ export class Tail<S> {
       id: this.#fold.lastId,
       at: this.#fold.lastAt,
       prev: this.#fold.prev,
-      deleted: this.#fold.deleted,
       carries: carried.length,
       state: this.#model.checkpoint(this.state),
     })
@@ -229,6 +241,8 @@ export class Tail<S> {
       if (!rooted) return false
       const next = segments[i + 1]
       if (next === undefined) return true
+      const missing = this.#fold.missing(this.#next)
+      if (missing !== undefined) this.#reportDamage(missing)
       this.#enter(next, segments[i + 2])
     }
   }
@@ -252,7 +266,8 @@ export class Tail<S> {
 
   #begin(segment: number, successor: number): void {
     this.#fold = new JournalFold(segment, successor)
-    this.state = this.#model.initial
+    this.#setState(this.#model.initial)
+    this.#covered = segment
     this.keys = new Map()
     this.damage = []
     this.#lastSeal = undefined
@@ -271,17 +286,24 @@ export class Tail<S> {
   #take(line: Line): void {
     const { root } = this.#fold
     const verdict = this.#fold.judge(line)
-    if (this.#fold.root !== undefined && this.#fold.root !== root) this.state = this.#model.restore(this.#fold.root.state as JsonObject)
-    if (verdict.kind === 'damage') this.#reportDamage({ segment: this.segment, at: verdict.at, length: verdict.length, as: verdict.as })
+    if (this.#fold.root !== undefined && this.#fold.root !== root) {
+      this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
+      this.#covered = this.segment
+    }
+    if (verdict.kind === 'damage') this.#reportDamage(verdict)
     else if (verdict.kind === 'counted') {
-      // The checkpoint in front of a carried line covers it already.
-      if (!verdict.carried) this.state = this.#model.apply(this.state, verdict)
+      if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
     }
   }
 
-  #reportDamage(damage: Damage): void {
-    if (this.damage.length < 1000) this.damage.push(damage)
+  #setState(state: S): void {
+    this.#state = state
+    this.#unapplied = []
+  }
+
+  #reportDamage({ at, length, as }: Omit<Damaged, 'kind'>): void {
+    if (this.damage.length < 1000) this.damage.push({ segment: this.segment, at, length, as })
   }
 
   #suspectAt(error: HoldfastError): void {

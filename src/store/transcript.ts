@@ -7,11 +7,14 @@ import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
+import type { InheritedKey } from '../session/decide.ts'
 import { pastUpTo } from '../session/lineage.ts'
-import { type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
+import { type MessagesAppended, messageId } from '../session/records.ts'
 import type { Past, Point, SessionState, Stretch } from '../session/state.ts'
+import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
-import { type Found, Records } from './records.ts'
+import type { Found } from './records.ts'
+import { Replacements } from './replacements.ts'
 
 /** A message as it is kept. */
 export interface StoredMessage {
@@ -51,6 +54,9 @@ export interface Located {
   readonly id: string
   /** The session whose journal holds it. */
   readonly journal: string
+  readonly place: number
+  /** The incarnation of this session in which that is so. */
+  readonly born: number
   readonly found: Found
   readonly index: number
   readonly point: Point
@@ -61,8 +67,16 @@ export interface Located {
 /** A stretch as it lies in one journal. */
 interface Piece extends Stretch {
   readonly journal: string
+  /** Which piece of the past it is; behind all of them if it is this session's own. */
+  readonly place: number
   /** The run that it counts as in this session. */
   readonly as: number
+}
+
+/** A message with the piece that it comes from. */
+interface Placed {
+  readonly stored: StoredMessage
+  readonly place: number
 }
 
 interface Cut {
@@ -73,40 +87,41 @@ interface Cut {
 }
 
 export class Transcript {
-  readonly #parts: StoreParts
   readonly #session: string
   readonly #state: SessionState
-  readonly #records = new Map<string, Records>()
+  readonly #journals: Journals
+  readonly #replacements: Replacements
 
   constructor(parts: StoreParts, session: string, state: SessionState) {
-    this.#parts = parts
     this.#session = session
     this.#state = state
+    this.#journals = new Journals(parts, session)
+    this.#replacements = new Replacements(this.#journals, session, state)
   }
 
   async page(options: PageOptions): Promise<Page> {
     const { limit = 100, before, after } = options
-    const forward = after !== undefined || (before === undefined && options.from === 'start')
+    const forward = (options.from ?? (after === undefined ? 'end' : 'start')) === 'start'
     const branch = branchTo(this.#state, this.#state.head)
     const stretches = options.archived === true ? branch : without(branch, archivedOf(this.#state))
     let pieces = stretches.flatMap((stretch) => this.#pieces(stretch))
     if (before !== undefined) pieces = cutBefore(pieces, await this.#onBranch(before, branch))
     if (after !== undefined) pieces = cutBehind(pieces, await this.#onBranch(after, branch))
-    const messages: StoredMessage[] = []
+    const messages: Placed[] = []
     for await (const message of forward ? this.#forward(pieces) : this.#backward(pieces)) {
       messages.push(message)
       if (messages.length > limit) break
     }
     const more = messages.length > limit
     const page = messages.slice(0, limit)
-    return { messages: await this.#withReplacements(forward ? page : page.reverse()), more }
+    return { messages: await this.#replacements.shown(forward ? page : page.reverse()), more }
   }
 
   /** One message by its id, on whatever branch; undefined if there is none. */
   async message(id: string): Promise<StoredMessage | undefined> {
     const located = await this.locate(id)
     if (located === undefined) return undefined
-    const [message] = await this.#withReplacements([this.#stored(located)])
+    const [message] = await this.#replacements.shown([{ stored: this.#stored(located), place: located.place }])
     return message
   }
 
@@ -115,59 +130,45 @@ export class Transcript {
     const located = await this.locate(id)
     if (located === undefined) return []
     const original = this.#stored(located)
-    const later: StoredMessage[] = []
-    for (let found = await this.#replacement(id); found !== undefined; found = await this.#prior(found)) {
-      later.unshift({ ...original, at: found.found.record.at, replaced: true, message: messageOf(found.found) })
-    }
-    return [original, ...later]
+    const later = await this.#replacements.all(id, located.place)
+    return [original, ...later.map(({ record, message }) => ({ ...original, at: record.at, replaced: true, message }))]
   }
 
-  /** The newest content of a message, with the record that holds it: what a replacement has to name. */
-  async newest(id: string): Promise<{ message: JsonObject; prior: number | null } | undefined> {
+  /** The newest content of a message, and the last record of this session that replaced it: what a replacement has to name. */
+  async newest(id: string): Promise<{ located: Located; message: JsonObject; prior: number | null } | undefined> {
     const located = await this.locate(id)
     if (located === undefined) return undefined
-    const replacement = await this.#replacement(id)
-    // What a parent replaced is not in this journal.
-    const own = replacement?.journal === this.#session ? replacement.found.at : null
-    return { message: replacement === undefined ? this.#stored(located).message : messageOf(replacement.found), prior: own }
+    const stored = this.#stored(located)
+    const [shown] = await this.#replacements.shown([{ stored, place: located.place }])
+    return { located, message: (shown ?? stored).message, prior: await this.#replacements.lastOwn(id) }
   }
 
   async locate(id: string): Promise<Located | undefined> {
     const key = hashKey('message', id)
-    const [own] = await this.#replica(this.#session).find([key])
-    if (own !== undefined) return this.#locatedAt(id, this.#session, own, undefined)
+    const [own] = await this.#journals.find([key])
+    if (own !== undefined) return this.#locatedAt(id, this.#session, own, this.#state.past.length)
     const inherited = (await this.findInPast([key])).get(key)
-    return inherited === undefined ? undefined : this.#locatedAt(id, inherited.journal, inherited, inherited.piece)
+    return inherited === undefined ? undefined : this.#locatedAt(id, inherited.session, inherited, inherited.place)
   }
 
-  /** What the past of a fork knows of keys: messages that it inherits, and operations that were carried out before it began. */
-  async findInPast(keys: readonly KeyHash[]): Promise<Map<KeyHash, KeyEntry & { journal: string; piece: Past }>> {
-    const found = new Map<KeyHash, KeyEntry & { journal: string; piece: Past }>()
-    for (const piece of this.#state.past.toReversed()) {
-      const missing = keys.filter((key) => !found.has(key))
-      for (const [i, entry] of (await this.#findIn(piece, missing)).entries()) {
-        if (entry === undefined || entry.at >= piece.end || entry.at < piece.born) continue
-        const record = await this.#recordsOf(piece.session).at(entry.at)
+  /** What the past of a fork knows of keys: the messages that it inherits, and the calls that appended them. Nothing else is inherited. */
+  async findInPast(keys: readonly KeyHash[]): Promise<Map<KeyHash, InheritedKey & { readonly place: number }>> {
+    const known = new Map<KeyHash, InheritedKey & { readonly place: number }>()
+    for (const [place, piece] of [...this.#state.past.entries()].reverse()) {
+      const missing = keys.filter((key) => !known.has(key))
+      for (const [i, entry] of (await this.#journals.findInPiece(piece, missing)).entries()) {
+        if (entry === undefined || entry.at < piece.first || entry.at > piece.last) continue
+        const found = await this.#journals.records(piece.session).at(entry.at)
         const key = missing[i] as KeyHash
-        const ofMessage = record?.record.type === 'messages.appended' && isMessageKey(record, entry, key)
-        if (ofMessage && !isWithin(piece, record, entry.index)) continue
-        found.set(key, { ...entry, journal: piece.session, piece })
+        // Of a record that rotted, nobody can tell which of its messages were inherited: none is appended twice.
+        if (found === undefined || isInherited(piece, found, entry, key)) known.set(key, { ...entry, session: piece.session, place })
       }
     }
-    return found
+    return known
   }
 
-  /** The session that a piece belongs to may have been deleted and created anew: then its keys are those of a former incarnation. */
-  async #findIn({ session, born }: Past, keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
-    const { replica, journal } = this.#parts.replicas.of(this.#parts.engine.name(this.#parts.space, session))
-    const { state } = await replica.read()
-    if (state.born === born) return replica.find(keys)
-    const before = (await journal.segments()).findLast((first) => first <= state.born)
-    return before === undefined ? [] : journal.lookup(keys, born, before)
-  }
-
-  async #locatedAt(id: string, journal: string, entry: KeyEntry, piece: Past | undefined): Promise<Located | undefined> {
-    const found = await this.#recordsOf(journal).at(entry.at)
+  async #locatedAt(id: string, journal: string, entry: KeyEntry, place: number): Promise<Located> {
+    const found = await this.#journals.records(journal).at(entry.at)
     if (found === undefined) {
       throw new HoldfastError('DAMAGED', `The message "${id}" was written, but its record cannot be read. Run \`holdfast doctor\`.`, {
         details: { message_id: id, position: entry.at },
@@ -177,10 +178,12 @@ export class Transcript {
     const depth = n + entry.index + 1
     const amount = { n: depth, t: t + Math.round((tokens * (entry.index + 1)) / messages.length) }
     const at = [found.at, entry.index] as const
-    const inherited = piece !== undefined
+    const inherited = place < this.#state.past.length
     return {
       id,
       journal,
+      place,
+      born: this.#state.born,
       found,
       index: entry.index,
       depth,
@@ -191,7 +194,9 @@ export class Transcript {
 
   async #onBranch(id: string, branch: readonly Stretch[]): Promise<Cut> {
     const located = await this.locate(id)
-    if (located === undefined || !isOn(branch, located.run, located.depth)) {
+    // One that was appended since is on no branch that this state knows.
+    const newer = located !== undefined && located.run !== PAST && located.found.at >= Number.parseInt(this.#state.version, 10)
+    if (located === undefined || newer || !isOn(branch, located.run, located.depth)) {
       throw new HoldfastError('NOT_FOUND', `There is no message "${id}" on the current branch of this session.`, {
         details: { message_id: id },
       })
@@ -200,17 +205,17 @@ export class Transcript {
     return { depth, found, holds: (piece) => (piece as Piece).journal === journal && depth > piece.from && depth <= piece.to }
   }
 
-  async *#forward(pieces: readonly Piece[]): AsyncGenerator<StoredMessage> {
+  async *#forward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
     for (const piece of pieces) {
-      for await (const found of this.#recordsOf(piece.journal).forward(piece.first, piece.last)) {
+      for await (const found of this.#journals.records(piece.journal).forward(piece.first, piece.last)) {
         if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece)
       }
     }
   }
 
-  async *#backward(pieces: readonly Piece[]): AsyncGenerator<StoredMessage> {
+  async *#backward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
     for (const piece of pieces.toReversed()) {
-      for await (const found of this.#recordsOf(piece.journal).backward(piece.first, piece.last)) {
+      for await (const found of this.#journals.records(piece.journal).backward(piece.first, piece.last)) {
         if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
       }
     }
@@ -218,17 +223,18 @@ export class Transcript {
 
   /** A stretch as it lies in journals: of the past, in those of several sessions. */
   #pieces(stretch: Stretch): Piece[] {
-    if (stretch.run !== PAST) return [{ ...stretch, journal: this.#session, as: stretch.run }]
-    return pastUpTo(this.#state.past, stretch.to)
-      .filter(({ to }) => to > stretch.from)
-      .map((piece) => ({ ...piece, from: Math.max(piece.from, stretch.from), journal: piece.session, as: PAST }))
+    const { past } = this.#state
+    if (stretch.run !== PAST) return [{ ...stretch, journal: this.#session, place: past.length, as: stretch.run }]
+    return pastUpTo(past, stretch.to)
+      .map((piece, place) => ({ ...piece, from: Math.max(piece.from, stretch.from), journal: piece.session, place, as: PAST }))
+      .filter(({ from, to }) => from < to)
   }
 
-  #messagesIn(found: Found, { from, to, as }: Piece): StoredMessage[] {
+  #messagesIn(found: Found, { from, to, place, as }: Piece): Placed[] {
     const { messages, n } = appendedIn(found)
     return messages.flatMap((_, index) => {
       const depth = n + index + 1
-      return depth > from && depth <= to ? [this.#storedAt(found, index, as, depth)] : []
+      return depth > from && depth <= to ? [{ stored: this.#storedAt(found, index, as, depth), place }] : []
     })
   }
 
@@ -252,72 +258,10 @@ export class Transcript {
     const archive = this.#state.archives.find(({ takes, covers }) => isOn(takes, run, depth) || isOn(covers, run, depth))
     return archive?.number ?? null
   }
-
-  async #withReplacements(messages: readonly StoredMessage[]): Promise<StoredMessage[]> {
-    if (this.#state.replaced === 0) return [...messages]
-    const replaced: StoredMessage[] = []
-    for (const message of messages) {
-      const replacement = await this.#replacement(message.id)
-      replaced.push(replacement === undefined ? message : { ...message, replaced: true, message: messageOf(replacement.found) })
-    }
-    return replaced
-  }
-
-  /** The record with the newest content of a message, in this journal or in the past; a parent's later ones are not inherited. */
-  async #replacement(id: string): Promise<Replacement | undefined> {
-    if (this.#state.replaced === 0) return undefined
-    const key = hashKey('replacement', id)
-    const [own] = await this.#replica(this.#session).find([key])
-    if (own !== undefined) return this.#replacementAt(this.#session, own.at, Number.POSITIVE_INFINITY)
-    for (const piece of this.#state.past.toReversed()) {
-      const [entry] = await this.#findIn(piece, [key])
-      const replacement = entry === undefined ? undefined : await this.#replacementAt(piece.session, entry.at, piece.end)
-      if (replacement !== undefined) return replacement
-    }
-    return undefined
-  }
-
-  async #prior({ journal, found }: Replacement): Promise<Replacement | undefined> {
-    const { prior } = found.record as unknown as MessageReplaced
-    return prior === null ? undefined : this.#replacementAt(journal, prior, Number.POSITIVE_INFINITY)
-  }
-
-  async #replacementAt(journal: string, position: number, before: number): Promise<Replacement | undefined> {
-    for (let at: number | null = position; at !== null; ) {
-      const found: Found | undefined = await this.#recordsOf(journal).at(at)
-      if (found === undefined) return undefined
-      if (at < before) return { journal, found }
-      at = (found.record as unknown as MessageReplaced).prior
-    }
-    return undefined
-  }
-
-  #recordsOf(session: string): Records {
-    const known = this.#records.get(session)
-    if (known !== undefined) return known
-    const { engine, space, replicas } = this.#parts
-    const records = new Records(replicas.of(engine.name(space, session)).journal)
-    this.#records.set(session, records)
-    return records
-  }
-
-  #replica(session: string) {
-    const { engine, space, replicas } = this.#parts
-    return replicas.of(engine.name(space, session)).replica
-  }
-}
-
-interface Replacement {
-  readonly journal: string
-  readonly found: Found
 }
 
 function appendedIn({ record }: Found): MessagesAppended {
   return record as unknown as MessagesAppended
-}
-
-function messageOf({ record }: Found): JsonObject {
-  return (record as unknown as MessageReplaced).message as JsonObject
 }
 
 /** A record may hold the key of an operation as well as those of messages. */
@@ -325,9 +269,12 @@ function isMessageKey(found: Found, { index }: KeyEntry, key: KeyHash): boolean 
   return hashKey('message', messageId(found.record.id, appendedIn(found).ids, index)) === key
 }
 
-function isWithin(piece: Past, found: Found, index: number): boolean {
-  const depth = appendedIn(found).n + index + 1
-  return found.at >= piece.first && found.at <= piece.last && depth > piece.from && depth <= piece.to
+/** Whether a fork has the message, or all messages of the call, that the key is of. */
+function isInherited(piece: Past, found: Found, entry: KeyEntry, key: KeyHash): boolean {
+  if (found.record.type !== 'messages.appended') return false
+  const { messages, n } = appendedIn(found)
+  const depth = n + (isMessageKey(found, entry, key) ? entry.index : messages.length - 1) + 1
+  return depth > piece.from && depth <= piece.to
 }
 
 /** On one branch, a depth names one message. The positions spare reading what lies on the other side of it. */

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../engine/clock.ts'
 import { systemIds } from '../engine/ids.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
+import { LIMITS } from '../record/limits.ts'
 import * as decide from '../session/decide.ts'
 import { sessionModel } from '../session/model.ts'
 import { treeOf } from './family.ts'
@@ -17,7 +18,7 @@ const { keysOf } = sessionModel
 test('a tree does not show a fork that was granted and, because its maker died, never made', async () => {
   const engine = openMemoryEngine({ keysOf })
   const session = await (await openStore(engine)).create({ id: 'a' })
-  const replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limit: 10 })
+  const replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limits: LIMITS })
   const handle = new Handle({ engine, clock: systemClock, ids: systemIds, replicas, space: 'default' }, 'a')
   await handle.submit({}, (full) => decide.grant(full, { session: 'never', kind: 'fork', message: null }))
   await session.fork({ id: 'b' })

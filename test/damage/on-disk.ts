@@ -11,7 +11,7 @@ import { history } from '../../src/store/history.ts'
 import type { Files } from './bytes-journal.ts'
 import { describeVerdict, type JudgedLine, type Left, type Original } from './original.ts'
 import { model } from './sample.ts'
-import { changed, covers, forged, readAndWrite } from './survey.ts'
+import { changed, covers, forged, misreportedCut, readAndWrite } from './survey.ts'
 
 /** Nothing here loses power, and thousands of syncs would take minutes. */
 export const unsynced: Disk = {
@@ -29,6 +29,13 @@ export const unsynced: Disk = {
       close: () => file.close(),
     }
   },
+}
+
+interface Looked {
+  readonly findings: string[]
+  /** As it was found, and when somebody had written. */
+  readonly before: readonly JudgedLine[]
+  readonly after: readonly JudgedLine[]
 }
 
 export class DamagedStore {
@@ -62,14 +69,16 @@ export class DamagedStore {
       const outside = original.lines.some(
         (line) => describeVerdict(line.verdict) === 'outside' && line.segment === segment && line.at <= at,
       )
-      const endsSealed = segment !== original.last && at === segment + (original.files.get(segment)?.length ?? 0) - 1
-      if (!outside && !endsSealed && !result.after.some((line) => covers(line, segment, at))) result.findings.push('it is not reported')
+      if (!outside && !result.after.some((line) => covers(line, segment, at))) result.findings.push('it is not reported')
       findings.push(...result.findings.map((finding) => `bit ${bit} of byte ${at}: ${finding}`))
     }
     return findings
   }
 
-  /** Cuts each file at one length in so many. The half line that is left must be reported once somebody has written behind it. */
+  /**
+   * Cuts each file at one length in so many. What is missing in front of another segment must be reported at once; the half line that is
+   * left at the end of the last one once somebody has written behind it.
+   */
   async cuts(original: Original, step: number): Promise<string[]> {
     const findings: string[] = []
     let count = 0
@@ -80,12 +89,13 @@ export class DamagedStore {
       const isHalf = length > 0 && original.files.get(segment)?.[length - 1] !== 0x0a
       if (segment === original.last && isHalf && !result.after.some((line) => covers(line, segment, segment + length - 1)))
         result.findings.push('the half line is not reported')
+      result.findings.push(...misreportedCut(original, segment, length, result.before))
       findings.push(...result.findings.map((finding) => `segment ${segment} cut at ${length}: ${finding}`))
     }
     return findings
   }
 
-  async #look(original: Original, left: Left, files: Files): Promise<{ findings: string[]; after: readonly JudgedLine[] }> {
+  async #look(original: Original, left: Left, files: Files): Promise<Looked> {
     const name = this.#engine.name('damage', `session ${this.#sessions++}`)
     const path = join(this.#directory, 'sessions', name)
     await mkdir(path, { recursive: true })
@@ -98,7 +108,7 @@ export class DamagedStore {
     )
     await this.#engine.journal(name).close()
     await rm(path, { recursive: true })
-    return { findings: [...changed(left, judged), ...forged(original, judged), ...findings], after }
+    return { findings: [...changed(left, judged), ...forged(original, judged), ...findings], before: judged, after }
   }
 }
 

@@ -20,8 +20,10 @@ export function judge(files: Files): JudgedLine[] {
   const fold = new JournalFold(firsts[0] ?? 0, firsts[1])
   for (const [index, segment] of firsts.entries()) {
     if (index > 0) fold.enter(segment, firsts[index + 1])
-    for (const line of splitLines(files.get(segment) ?? Buffer.of(), segment).lines)
-      judged.push({ ...line, segment, verdict: fold.judge(line) })
+    const { lines, next } = splitLines(files.get(segment) ?? Buffer.of(), segment)
+    for (const line of lines) judged.push({ ...line, segment, verdict: fold.judge(line) })
+    const missing = fold.missing(next)
+    if (missing !== undefined) judged.push({ at: missing.at, bytes: Buffer.of(), segment, verdict: missing })
   }
   return judged
 }
@@ -63,6 +65,11 @@ export class Original {
   /** First position of the segment that is written to. */
   get last(): number {
     return this.#segments.at(-1) ?? 0
+  }
+
+  /** First position of the segment behind one; infinite for the last. */
+  successorOf(segment: number): number {
+    return this.#segments.find((first) => first > segment) ?? Number.POSITIVE_INFINITY
   }
 
   get bits(): number {
@@ -128,16 +135,26 @@ export class Original {
   }
 
   #state(verdicts: ReadonlyMap<number, string>): Seen {
-    const isCheckpoint = (line: JudgedLine): boolean => verdicts.get(keyOf(line))?.startsWith('checkpoint') === true
+    const isLeft = (line: JudgedLine): boolean => verdicts.has(keyOf(line))
+    // With all the lines that it carries, or a record behind them: nobody places one behind half a preamble.
+    const isWhole = (segment: number): boolean => {
+      const lines = this.lines.filter(
+        (line) => line.segment === segment && !['damage', 'blank', 'outside'].includes(describeVerdict(line.verdict)),
+      )
+      const carried = lines.filter(isCarried)
+      return carried.every(isLeft) || lines.slice(lines.findLastIndex(isCarried) + 1).some(isLeft)
+    }
+    const isCheckpoint = (line: JudgedLine): boolean =>
+      verdicts.get(keyOf(line))?.startsWith('checkpoint') === true && isWhole(line.segment)
     const base =
       this.#segments.findLast((first) => first === 0 || this.lines.some((line) => line.segment === first && isCheckpoint(line))) ?? 0
     const checkpoint = this.lines.find((line) => line.segment === base && isCheckpoint(line))
     const before = checkpoint === undefined ? model.initial : (recordOf(checkpoint).state as Seen)
     const behind = this.lines.filter((line) => line.segment >= base && verdicts.get(keyOf(line))?.startsWith('counted') === true)
-    // The checkpoint covers what is carried behind it.
-    const applied = behind.filter((line) => recordOf(line).type !== 'segment.sealed' && !isCarried(line))
-    const records = applied.map((line) => seenAs(line.at, recordOf(line).id))
-    return { records: [...before.records, ...records] }
+    // The checkpoint covers what is carried behind it; without it, carried lines stand in for those that are gone.
+    const applied = behind.filter((line) => recordOf(line).type !== 'segment.sealed' && !(isCarried(line) && line.segment === base))
+    const records = applied.map(recordOf).sort((a, b) => (a.pos ?? 0) - (b.pos ?? 0))
+    return { records: [...before.records, ...records.map(({ pos = 0, id }) => seenAs(pos, id))] }
   }
 
   /** The line that counts where this one does not: in the same segment, or in the one before if this line is carried. */

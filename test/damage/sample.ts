@@ -6,7 +6,7 @@ import type { Clock } from '../../src/engine/clock.ts'
 import type { Ids } from '../../src/engine/ids.ts'
 import type { Journal } from '../../src/engine/port.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { encodeBody, Group } from '../../src/record/line.ts'
+import { encodeBody, Group, splitLines } from '../../src/record/line.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
 import type { Operation } from '../../src/session/decision.ts'
 import type { Model } from '../../src/store/model.ts'
@@ -71,7 +71,7 @@ export async function makeLongSample(): Promise<Files> {
   return journal.files
 }
 
-/** One segment of a session that was deleted, and a late writer whose record stands in its place and has no effect. */
+/** One segment of a session that was deleted, and a record behind that: it stands in its place and counts, whatever becomes of the delete. */
 export async function makeDeletedSample(): Promise<Files> {
   const journal = new BytesJournal()
   const replica = makeReplica(journal, 'd')
@@ -89,16 +89,45 @@ export async function makeCarriedSample(): Promise<Files> {
   const replica = makeReplica(journal, 'c')
   await replica.submit(write('session.created'))
   await replica.submit(say('synced'))
+  failNextSync(journal, endOf(journal, 0))
+  await Promise.allSettled([replica.submit(say('one')), replica.submit(write('share.revoked')), replica.submit(say('two'))])
+  await replica.submit(say('after'))
+  return journal.files
+}
+
+/** Three segments: a sync failed in the second one, and what the first one held was not certain either, so the third carries lines of both. */
+export async function makeFarCarriedSample(): Promise<Files> {
+  const journal = new BytesJournal()
+  const replica = makeReplica(journal, 'f')
+  await replica.submit(write('session.created'))
   const from = endOf(journal, 0)
+  await replica.submit(say('one'))
+  await replica.beginAnew()
+  failNextSync(journal, from)
+  await Promise.allSettled([replica.submit(say('two'))])
+  await replica.submit(say('after'))
+  return journal.files
+}
+
+/** The same as `makeCarriedSample` after a power cut that took lines of the first segment, one in the middle and the end: what the second one carries is all there is of them. */
+export async function makeRescuedSample(): Promise<Files> {
+  const files = new Map(await makeCarriedSample())
+  const first = Buffer.from(files.get(0) ?? Buffer.of())
+  const lines = splitLines(first, 0).lines
+  const [one, two] = ['one', 'two'].map((text) => lines.find(({ bytes }) => Buffer.from(bytes).includes(`"text":"${text}"`)))
+  if (one === undefined || two === undefined) throw new Error('The sample has changed.')
+  first.fill(0, one.at, one.at + one.bytes.length)
+  return files.set(0, first.subarray(0, two.at))
+}
+
+/** The next group stands, but nobody knows whether it is on the disk, nor what stands from a position on. */
+function failNextSync(journal: BytesJournal, from: number): void {
   const append = journal.append.bind(journal)
   journal.append = async (segment, at, group) => {
     journal.append = append
     await append(segment, at, group)
     throw new HoldfastError('UNAVAILABLE', 'The sync failed.', { outcome: 'unknown', details: { reason: 'sync failed', segment, from } })
   }
-  await Promise.allSettled([replica.submit(say('one')), replica.submit(write('share.revoked')), replica.submit(say('two'))])
-  await replica.submit(say('after'))
-  return journal.files
 }
 
 function endOf(journal: BytesJournal, segment: number): number {

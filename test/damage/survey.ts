@@ -5,7 +5,7 @@ import { describeVerdict, type JudgedLine, judge, keyOf, type Left, type Origina
 import { makeReplica, write } from './sample.ts'
 
 /** Where a flipped bit is not reported, by design. */
-type Unreported = 'the last newline of the journal' | 'the last newline of a sealed segment' | 'behind a seal'
+type Unreported = 'the last newline of the journal' | 'behind a seal'
 
 export interface Survey {
   /** A line that was not hit is judged otherwise than before. */
@@ -23,7 +23,7 @@ export function surveyBits(original: Original): Survey {
     changed: [],
     forged: [],
     misreported: [],
-    unreported: { 'the last newline of the journal': 0, 'the last newline of a sealed segment': 0, 'behind a seal': 0 },
+    unreported: { 'the last newline of the journal': 0, 'behind a seal': 0 },
   }
   for (const { segment, at, bit } of original.everyBit()) {
     const what = `bit ${bit} of byte ${at}`
@@ -74,11 +74,23 @@ export function covers({ segment, verdict }: JudgedLine, inSegment: number, at: 
   return verdict.kind === 'damage' && segment === inSegment && verdict.at <= at && at <= verdict.at + verdict.length
 }
 
+/** The end of a segment that was cut off must be reported, up to its successor, unless no record is left in front of the cut. */
+export function misreportedCut(original: Original, segment: number, length: number, judged: readonly JudgedLine[]): string[] {
+  const successor = original.successorOf(segment)
+  const begun = judged.some((line) => line.segment <= segment && line.verdict.kind === 'counted' && !line.verdict.carried)
+  const expected = begun && segment + length < successor && successor < Number.POSITIVE_INFINITY
+  const reported = judged.some(
+    (line) =>
+      covers(line, segment, segment + length) && line.verdict.kind === 'damage' && line.verdict.at + line.verdict.length === successor,
+  )
+  return expected === reported ? [] : [`the missing end is ${expected ? 'not ' : ''}reported`]
+}
+
 function excuseFor(original: Original, segment: number, at: number): Unreported | undefined {
   const [line] = original.hitBy(segment, at)
   if (line?.verdict.kind === 'nothing' && line.verdict.why === 'outside') return 'behind a seal'
-  if (at !== segment + (original.files.get(segment)?.length ?? 0) - 1) return undefined
-  return original.last > segment ? 'the last newline of a sealed segment' : 'the last newline of the journal'
+  const isLast = segment === original.last && at === segment + (original.files.get(segment)?.length ?? 0) - 1
+  return isLast ? 'the last newline of the journal' : undefined
 }
 
 /** Reads a damaged journal, writes to it, and reads it again, each time as a new process. */

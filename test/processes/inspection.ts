@@ -2,12 +2,11 @@
  * What a process that has never seen a journal finds in it, from its first byte on: the records, the checkpoints, and what is torn.
  * Bodies are dropped while reading, since the journals of these tests do not fit into memory.
  */
-import type { Counted } from '../../src/record/fold.ts'
 import { history } from '../../src/store/history.ts'
 import { checkRun, type Finding } from '../simulation/check.ts'
 import type { Attempt } from '../simulation/client.ts'
 import type { Seen } from '../simulation/model.ts'
-import type { JournalFound } from '../simulation/reader.ts'
+import type { FoundRecord, JournalFound } from '../simulation/reader.ts'
 import { type OpenedJournal, openJournal } from './journal.ts'
 import { attempt } from './log.ts'
 
@@ -28,16 +27,18 @@ export interface Inspection {
 }
 
 async function find({ journal, replica }: OpenedJournal): Promise<Found> {
-  const counted = new Map<number, Counted>()
+  const counted = new Map<number, FoundRecord>()
   const checkpoints: { base: number; seen: Seen }[] = []
   const rotten: string[] = []
+  const missing: number[] = []
   let torn = 0
   let misplaced = 0
-  for await (const { verdict } of history(journal)) {
-    if (verdict.kind === 'counted') counted.set(verdict.at, { ...verdict, record: { ...verdict.record, text: undefined } })
+  for await (const { verdict, line } of history(journal)) {
+    if (verdict.kind === 'counted') counted.set(verdict.at, { ...verdict, stands: line.at, record: { ...verdict.record, text: undefined } })
     else if (verdict.kind === 'checkpoint')
       checkpoints.push({ base: verdict.record.base as number, seen: verdict.record.state as unknown as Seen })
     else if (verdict.kind === 'damage' && verdict.as === 'torn') torn++
+    else if (verdict.kind === 'damage' && verdict.as === 'missing') missing.push(verdict.at)
     else if (verdict.kind === 'damage') rotten.push(`${verdict.as} at ${verdict.at}`)
     else if (verdict.why === 'misplaced') misplaced++
   }
@@ -51,6 +52,7 @@ async function find({ journal, replica }: OpenedJournal): Promise<Found> {
     torn,
     misplaced,
     rotten,
+    missing,
   }
 }
 
@@ -68,7 +70,7 @@ export async function inspect(directory: string, attempts: readonly Attempt[]): 
   const second = await find(writer)
   await writer.engine.close()
   const all = [...attempts, ...later]
-  const { findings } = checkRun({ attempts: all, first: [first], second: [second], lostWriteBack: false })
+  const { findings } = checkRun({ attempts: all, first: [first], second: [second], lostWriteBack: false, givenUp: false })
   const crashes = all.filter(({ crashed }) => crashed === true).map(({ name, error }) => ({ what: 'crashed', detail: `${name}: ${error}` }))
   const refused = later.filter(({ told, kind }) => kind === 'append' && told !== 'done')
   const stuck = refused.map(({ error }) => ({ what: 'cannot be written any more', detail: String(error) }))

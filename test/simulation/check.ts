@@ -17,6 +17,8 @@ export interface CheckInput {
   readonly second: Journals
   /** A write-back failed in this run: what others were told of nothing may be gone. */
   readonly lostWriteBack: boolean
+  /** A segment may have been given up in this run, since a sync or a look at it failed: what the next one carries of it may be gone here. */
+  readonly givenUp: boolean
 }
 
 export type { Journals }
@@ -29,6 +31,8 @@ export function checkRun(input: CheckInput): { findings: Finding[]; limits: numb
     const checker = new JournalCheck(attempts, input.first[index] as JournalFound, journal)
     checker.check()
     findings.push(...checker.findings.map((finding) => ({ ...finding, detail: `journal ${index}: ${finding.detail}` })))
+    if (!input.givenUp)
+      findings.push(...journal.missing.map((at) => ({ what: 'a false alarm', detail: `journal ${index}: missing at ${at}` })))
     if (input.lostWriteBack) limits += checker.gone.length
     else findings.push(...checker.gone)
   }
@@ -42,19 +46,24 @@ export function checkRot(rotten: { readonly journal: number; readonly at: number
     // By id: of a record that stands twice, or is carried along, another copy may count now.
     const left = new Set(after[index]?.counted.map(({ record }) => record.id))
     const known = new Set(journal.counted.map(({ record }) => record.id))
-    // The disk was full when the second copy was written, and now the first one is gone too: what follows stands on nothing.
-    if (journal.counted.some(({ record }) => record.type === 'session.created' && !left.has(record.id))) continue
-    for (const { at, end, record, carried } of journal.counted) {
-      // A carried line stands elsewhere than its position says.
-      const hit = carried || (index === rotten.journal && at <= rotten.at + 2 && rotten.at < end)
+    for (const { at, end, record, stands } of journal.counted) {
+      const hit = index === rotten.journal && stands <= rotten.at + 2 && rotten.at < stands + end - at
       const detail = `${String(record.attempt)} at ${at}, the bit is at ${rotten.at}`
       if (!hit && !left.has(record.id)) findings.push({ what: 'rot cost another record', detail })
     }
     for (const { at, record } of after[index]?.counted ?? []) {
       if (!known.has(record.id)) findings.push({ what: 'rot made a record', detail: `at ${at}` })
     }
+    findings.push(...checkLoadedAfterRot(journal, after[index] as JournalFound))
   }
   return findings
+}
+
+/** A checkpoint behind the rotten line covers it; otherwise the state is that of the records that are left, in their order. */
+function checkLoadedAfterRot(before: JournalFound, { counted, loaded, kept }: JournalFound): Finding[] {
+  if (kept > 0 || loaded.chain === before.loaded.chain) return []
+  const { chain } = counted.reduce<Seen>(model.apply, model.initial)
+  return chain === loaded.chain ? [] : [{ what: 'after rot, a new process loads something else', detail: JSON.stringify(loaded) }]
 }
 
 class JournalCheck {

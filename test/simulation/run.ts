@@ -95,7 +95,10 @@ class Run {
     let limits = 0
     try {
       const { first, second } = await this.#settle(this.#look())
-      const checked = checkRun({ attempts: this.#attempts, first, second, lostWriteBack: this.#lostWriteBack() })
+      const { sync = 0, writeBack = 0, syncDirectory = 0, read = 0 } = this.#machine.faults.counts
+      const lostWriteBack = !this.#plan.rescued && sync + writeBack > 0
+      const givenUp = sync + writeBack + syncDirectory + read > 0
+      const checked = checkRun({ attempts: this.#attempts, first, second, lostWriteBack, givenUp })
       findings.push(...checked.findings)
       limits = checked.limits
       const rotten = this.#rot()
@@ -333,11 +336,6 @@ class Run {
         feedFiles: 2,
       },
     })
-  }
-
-  #lostWriteBack(): boolean {
-    const { sync = 0, writeBack = 0 } = this.#machine.faults.counts
-    return !this.#plan.rescued && sync + writeBack > 0
   }
 }
 

@@ -2,12 +2,14 @@
 import { expect, test } from 'vitest'
 import { DamagedStore } from '../damage/on-disk.ts'
 import { Original } from '../damage/original.ts'
-import { makeCarriedSample, makeDeletedSample, makeLongSample } from '../damage/sample.ts'
+import { makeCarriedSample, makeDeletedSample, makeFarCarriedSample, makeLongSample, makeRescuedSample } from '../damage/sample.ts'
 
 test.each([
   ['a journal of three segments', makeLongSample],
   ['the journal of a deleted session', makeDeletedSample],
   ['a journal whose sync failed', makeCarriedSample],
+  ['a journal with lines that are carried over a segment', makeFarCarriedSample],
+  ['a journal whose sync failed before a power cut', makeRescuedSample],
 ])('%s reads, and goes on, with any file cut at any length', async (_, make) => {
   const store = await DamagedStore.open()
   try {

@@ -2,13 +2,15 @@
 import { expect, test } from 'vitest'
 import { BytesJournal } from '../damage/bytes-journal.ts'
 import { Original } from '../damage/original.ts'
-import { makeCarriedSample, makeDeletedSample, makeLongSample } from '../damage/sample.ts'
+import { makeCarriedSample, makeDeletedSample, makeFarCarriedSample, makeLongSample, makeRescuedSample } from '../damage/sample.ts'
 import { covers, readAndWrite } from '../damage/survey.ts'
 
 test.each([
   ['a journal of three segments', makeLongSample],
   ['the journal of a deleted session', makeDeletedSample],
   ['a journal whose sync failed', makeCarriedSample],
+  ['a journal with lines that are carried over a segment', makeFarCarriedSample],
+  ['a journal whose sync failed before a power cut', makeRescuedSample],
 ])('in %s, any flipped bit leaves a state that follows from what is left, and a journal that can be written', async (_, make) => {
   const original = new Original(await make())
   const findings: string[] = []

@@ -106,7 +106,7 @@ export const appendCases: readonly Case[] = [
     name: 'a record as large as the limit can be written',
     async run(trial) {
       const writer = new Writer(trial.journal())
-      const large = draft('entry.put', { value: 'x'.repeat(LIMITS.recordBytes - 400) })
+      const large = draft('entry.put', { value: 'x'.repeat(LIMITS.recordBytes - 640) })
       const small = draft('entry.put')
       await writer.append(large)
       await writer.append(small)

@@ -75,8 +75,6 @@ export const keyCases: readonly Case[] = [
       const [copy] = await writer.append(repeated)
       const second = { ...repeated, payload: { keys: ['second copy'] } }
       await journal.append(0, writer.end, groupAt(writer.end, writer.fold.prev, second).bytes)
-      await writer.append(draft('session.deleted'))
-      await journal.append(0, writer.end, groupAt(writer.end, writer.fold.prev, message('deleted')).bytes)
       await writer.catchUp()
       const seal = draft('segment.sealed', { why: 'size' })
       await journal.append(0, writer.end, groupAt(writer.end, writer.fold.prev, seal, message('outside')).bytes)
@@ -84,10 +82,9 @@ export const keyCases: readonly Case[] = [
       await writer.roll()
       const { verdicts } = await foldJournal(trial.journal())
       const reasons = verdicts.map((verdict) => (verdict.kind === 'nothing' ? verdict.why : verdict.kind))
-      for (const reason of ['misplaced', 'damage', 'repeated', 'deleted', 'outside'])
-        assert.ok(reasons.includes(reason as 'outside'), reason)
+      for (const reason of ['misplaced', 'damage', 'repeated', 'outside']) assert.ok(reasons.includes(reason as 'outside'), reason)
 
-      const keys = ['good', 'first copy', 'misplaced', 'rotten', 'second copy', 'deleted', 'outside']
+      const keys = ['good', 'first copy', 'misplaced', 'rotten', 'second copy', 'outside']
       const found = await look(trial.journal(), keys, 0, writer.segment)
       assert.deepEqual(found, [entry('good', good), entry('first copy', copy), ...keys.slice(2).map(() => undefined)])
     },

@@ -110,7 +110,7 @@ export const rollCases: readonly Case[] = [
       await writer.append(draft('session.restored'), message())
       const all = await foldJournal(trial.journal())
       const tail = await foldJournal(trial.journal(), second)
-      const state = ({ fold }: typeof all) => [fold.segment, fold.end, fold.prev, fold.lastId, fold.deleted, fold.rooted, fold.ready]
+      const state = ({ fold }: typeof all) => [fold.segment, fold.end, fold.prev, fold.lastId, fold.rooted, fold.ready]
       assert.deepEqual(state(tail), state(all))
       assert.deepEqual(tail.counted, all.counted.slice(-2))
     },

@@ -89,11 +89,11 @@ export class Writer {
 
   /** What every helper of the roll hands in: it depends on nothing but what counts. */
   preamble(): Buffer {
-    const { seal, lastId, lastAt, prev, deleted } = this.fold
+    const { seal, lastId, lastAt, prev } = this.fold
     assert.ok(seal, 'only a sealed segment has a successor')
     const carried = this.#lines.filter(({ at }) => at >= (seal.from ?? Number.POSITIVE_INFINITY))
     const state = { counted: this.counted.length }
-    const checkpoint = encodeCheckpoint({ base: seal.end, id: lastId, at: lastAt, prev, deleted, carries: carried.length, state })
+    const checkpoint = encodeCheckpoint({ base: seal.end, id: lastId, at: lastAt, prev, carries: carried.length, state })
     return Buffer.concat([LEAD_IN, checkpoint, ...carried.flatMap(({ bytes }) => [bytes, NEWLINE])])
   }
 

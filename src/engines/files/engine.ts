@@ -2,7 +2,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../../engine/clock.ts'
 import { type Ids, systemIds } from '../../engine/ids.ts'
-import type { Changes, Engine, Journal } from '../../engine/port.ts'
+import type { Changes, Engine, Journal, Oddity } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { KeysOf } from '../../record/keys.ts'
 import { LIMITS, type Limits } from '../../record/limits.ts'
@@ -13,6 +13,7 @@ import { isMissing, isReadOnly, unreadable, unwritable } from './failures.ts'
 import { Feed } from './feed.ts'
 import { IdIndexes } from './id-indexes.ts'
 import { identify } from './identity.ts'
+import { inspectStore } from './inspect.ts'
 import { FilesJournal, type JournalParts } from './journal.ts'
 import { isJournalName, journalName, spaceName } from './names.ts'
 import { nodeDisk } from './node-disk.ts'
@@ -50,6 +51,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     directory: join(root, 'feed'),
     fileBytes: limits.feedBytes,
     files: limits.feedFiles,
+    isName: isJournalName,
   }).catch((error: unknown) => {
     throw unwritable(error, 'The feed of the store')
   })
@@ -137,6 +139,11 @@ class FilesEngine implements Engine {
   watch(hint: () => void): () => void {
     if (this.#closed) throw closed()
     return this.#parts.feed.watch(hint)
+  }
+
+  inspect(name?: string): AsyncGenerator<Oddity> {
+    if (this.#closed) throw closed()
+    return name === undefined ? inspectStore(this.#parts.disk, this.#parts.root) : new FilesJournal(name, this.#parts).inspect()
   }
 
   async close(): Promise<void> {

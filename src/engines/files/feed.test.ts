@@ -21,7 +21,8 @@ afterEach(async () => {
 
 /** The feed as one more process has it. */
 async function open(disk: Disk = nodeDisk, { fileBytes = 1_000_000, files = 4 } = {}): Promise<Feed> {
-  const feed = await Feed.open({ disk, clock: systemClock, ids: systemIds, directory, fileBytes, files })
+  const isName = (name: string): boolean => /^[a-z0-9 ]+$/.test(name)
+  const feed = await Feed.open({ disk, clock: systemClock, ids: systemIds, directory, fileBytes, files, isName })
   feeds.push(feed)
   return feed
 }
@@ -177,7 +178,7 @@ describe('a torn line', () => {
     expect(await named(feed, next)).toEqual({ names: ['c'], reset: false })
   })
 
-  test.each(['{}', '7', '[7]', '[]', 'null', '\0\0\0'])('or one that says something else (%j) is a reset', async (text) => {
+  test.each(['{}', '7', '[7]', '[]', 'null', '\0\0\0', '["no/name"]'])('or one that says something else (%j) is a reset', async (text) => {
     const feed = await open()
     await feed.announce('a')
     const cursor = await cursorOf(feed)

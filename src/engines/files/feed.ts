@@ -24,6 +24,8 @@ interface FeedOptions {
   readonly directory: string
   readonly fileBytes: number
   readonly files: number
+  /** Whether a journal can have this name. A line that rotted may say anything. */
+  readonly isName: (name: string) => boolean
 }
 
 interface Cursor {
@@ -191,8 +193,9 @@ export class Feed {
       const size = file.stat().size
       const from = offset ?? size
       const { lines, next } = splitLines(await file.read(from, Math.max(0, size - from)), from)
-      const parsed = lines.filter((line) => line.bytes.length > 0).map((line) => parseLine(line.bytes))
-      return { names: parsed.filter((item) => item !== undefined), end: next, broken: size < from || parsed.includes(undefined) }
+      const said = lines.filter((line) => line.bytes.length > 0).map((line) => parseLine(line.bytes))
+      const names = said.filter((name) => name !== undefined).filter(this.#options.isName)
+      return { names, end: next, broken: size < from || names.length < said.length }
     } finally {
       await file.close()
     }

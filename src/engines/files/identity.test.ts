@@ -1,6 +1,7 @@
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { HoldfastError } from '../../errors.ts'
 import type { Disk } from './disk.ts'
@@ -18,10 +19,16 @@ afterEach(() => rm(root, { recursive: true }))
 const open = (store = 'store-1', disk: Disk = nodeDisk): Promise<string[]> => identify(disk, root, store, MADE)
 const lines = async (): Promise<string[]> => (await readFile(join(root, 'holdfast.json'), 'utf8')).split('\n').filter((line) => line !== '')
 
+/** As another program would write it. */
+function line(json: string): string {
+  const covered = json.slice(0, -1)
+  return `${covered},"crc":"${crc32(covered).toString(16).padStart(8, '0')}"}\n`
+}
+
 test('a new store says what it is, once, and without a warning', async () => {
   expect(await open()).toEqual([])
   expect(await open('store-2')).toEqual([])
-  expect(await lines()).toEqual([`{"holdfast":1,"store":"store-1","made":"${MADE}"}`])
+  expect(await lines()).toEqual([`{"holdfast":1,"store":"store-1","made":"${MADE}","crc":"5dd68032"}`])
 })
 
 test('two processes that make a store at once agree: the first line counts', async () => {
@@ -53,16 +60,17 @@ describe('a missing or unreadable identity', () => {
   test.each([
     ['empty', ''],
     ['torn', '{"holdfast":1,"sto'],
-    ['whole but for its newline', '{"holdfast":1,"store":"old"}'],
+    ['whole but for its newline', line('{"holdfast":1,"store":"old"}').trimEnd()],
+    ['without a checksum', '{"holdfast":1,"store":"old"}\n'],
+    ['one of a newer format, if it were not rotten', line('{"holdfast":1,"store":"old"}').replace('1', '3')],
     ['zeros', '\0'.repeat(60)],
-    ['something else', 'null\n[]\n7\n{"holdfast":"1","store":"x"}\n{"store":"x"}\n'],
+    ['something else', `null\n[]\n7\n${line('{"holdfast":"1","store":"x"}')}${line('{"store":"x"}')}`],
   ])('that is %s is written anew, behind what is there, and tells beside sessions', async (_, content) => {
     await mkdir(join(root, 'sessions'))
     await writeFile(join(root, 'holdfast.json'), content)
     expect(await open()).toHaveLength(1)
-    expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(
-      `${content}${content === '' ? '' : '\n'}{"holdfast":1,"store":"store-1","made":"${MADE}"}\n`,
-    )
+    const made = line(`{"holdfast":1,"store":"store-1","made":"${MADE}"}`)
+    expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(`${content}${content === '' ? '' : '\n'}${made}`)
     expect(await open('store-2')).toEqual([])
   })
 
@@ -77,7 +85,7 @@ describe('a missing or unreadable identity', () => {
 })
 
 test('a store of a newer format is refused, and not touched', async () => {
-  const newer = '{"holdfast":2,"store":"later"}\n'
+  const newer = line('{"holdfast":2,"store":"later"}')
   await writeFile(join(root, 'holdfast.json'), newer)
   const refusal: unknown = await open().catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(HoldfastError)
@@ -87,18 +95,25 @@ test('a store of a newer format is refused, and not touched', async () => {
 
 test('a newer process that was second does not take the store away from those that were first', async () => {
   await open()
-  await appendFile(join(root, 'holdfast.json'), '{"holdfast":2,"store":"later"}\n')
+  await appendFile(join(root, 'holdfast.json'), line('{"holdfast":2,"store":"later"}'))
   expect(await open()).toEqual([])
 })
 
+const failing = (code: string): Disk => ({
+  ...nodeDisk,
+  open: async (path, mode) => {
+    if (mode === 'create') throw Object.assign(new Error(code), { code })
+    return nodeDisk.open(path, mode)
+  },
+})
+
+test.each(['ENOSPC', 'EROFS'])('a damaged store that cannot be written (%s) can still be read', async (code) => {
+  await mkdir(join(root, 'sessions'))
+  expect(await open('s', failing(code))).toEqual([expect.stringContaining('could not be written')])
+  await expect(open('s', failing('EIO'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})
+
 test('a full disk says so, and a disk that may only be read says that', async () => {
-  const failing = (code: string): Disk => ({
-    ...nodeDisk,
-    open: async (path, mode) => {
-      if (mode === 'create') throw Object.assign(new Error(code), { code })
-      return nodeDisk.open(path, mode)
-    },
-  })
   await expect(open('s', failing('ENOSPC'))).rejects.toMatchObject({ code: 'NO_SPACE' })
   await expect(open('s', failing('EROFS'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
 })

@@ -1,13 +1,14 @@
 /**
  * `holdfast.json`: what a store directory says of itself. It is appended to, like everything else: two processes that make a store at
- * once both write a line, and the first one counts.
+ * once both write a line, and the first intact one counts. It closes with a checksum like a record, the same in every version, so that
+ * rot cannot pass for the future.
  */
 import { join } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
-import { splitLines } from '../../record/line.ts'
+import { encodeWithCrc, intactCrc, splitLines } from '../../record/line.ts'
 import { FORMAT_VERSION } from '../../record/record.ts'
 import type { Disk } from './disk.ts'
-import { unreadable, unwritable } from './failures.ts'
+import { isFull, isReadOnly, unreadable, unwritable } from './failures.ts'
 
 const FILE = 'holdfast.json'
 
@@ -21,17 +22,20 @@ export async function identify(disk: Disk, root: string, storeId: string, madeAt
   const names = await disk.list(root).catch((error: unknown) => {
     throw unreadable(error, 'The store')
   })
-  const warnings = names.includes('sessions')
-    ? [
-        'holdfast.json is missing or damaged beside existing sessions: part of this store may have been lost. It was written anew; run `holdfast doctor`.',
-      ]
-    : []
+  const used = names.includes('sessions')
+  let written = true
   await write(disk, root, { holdfast: FORMAT_VERSION, store: storeId, made: madeAt }).catch((error: unknown) => {
-    throw unwritable(error, 'The store')
+    // What is there can be read all the same.
+    if (!used || !(isFull(error) || isReadOnly(error))) throw unwritable(error, 'The store')
+    written = false
   })
   const now = await read(disk, root)
   if (now !== undefined) check(now)
-  return warnings
+  if (!used) return []
+  return [
+    'holdfast.json is missing or damaged beside existing sessions: part of this store may have been lost. ' +
+      `It ${written ? 'was' : 'could not be'} written anew; run \`holdfast doctor\`.`,
+  ]
 }
 
 interface Identity {
@@ -62,7 +66,7 @@ async function read(disk: Disk, root: string): Promise<Identity | undefined> {
 async function write(disk: Disk, root: string, identity: Identity & { made: string }): Promise<void> {
   const file = await disk.open(join(root, FILE), 'create')
   try {
-    await file.write(Buffer.from(`${file.stat().size > 0 ? '\n' : ''}${JSON.stringify(identity)}\n`))
+    await file.write(Buffer.from(`${file.stat().size > 0 ? '\n' : ''}${encodeWithCrc(JSON.stringify(identity))}`))
     await file.sync()
   } finally {
     await file.close()
@@ -71,6 +75,7 @@ async function write(disk: Disk, root: string, identity: Identity & { made: stri
 }
 
 function parse(bytes: Uint8Array): Identity | undefined {
+  if (intactCrc(bytes) === undefined) return undefined
   try {
     const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as Partial<Identity>
     return typeof value.holdfast === 'number' && typeof value.store === 'string' ? (value as Identity) : undefined

@@ -9,9 +9,9 @@
  */
 import { join } from 'node:path'
 import type { Ids } from '../../engine/ids.ts'
-import type { Appended, AppendOptions, Chunk, Journal } from '../../engine/port.ts'
+import type { Appended, AppendOptions, Chunk, Journal, Oddity } from '../../engine/port.ts'
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
-import { type Counted, JournalFold } from '../../record/fold.ts'
+import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
 import { splitLines } from '../../record/line.ts'
 import type { Directories } from './directories.ts'
@@ -21,6 +21,7 @@ import { isFull, isMissing, noSpace, unreadable, unwritable } from './failures.t
 import type { Feed } from './feed.ts'
 import { IdIndex } from './id-index.ts'
 import type { IdIndexes } from './id-indexes.ts'
+import { inspectJournal } from './inspect.ts'
 import { firstOf, segmentFile } from './names.ts'
 import type { OpenSegments } from './open-segments.ts'
 import type { Reserve } from './reserve.ts'
@@ -148,6 +149,15 @@ export class FilesJournal implements Journal {
         throw unwritable(error, 'The journal')
       }
       return freed
+    })
+  }
+
+  inspect(): AsyncGenerator<Oddity> {
+    return inspectJournal({
+      ...this.#parts,
+      directory: this.#directory,
+      segments: () => this.#segments(),
+      verdicts: (segment, successor) => this.#verdicts(segment, successor),
     })
   }
 
@@ -297,14 +307,15 @@ export class FilesJournal implements Journal {
   }
 
   async *#records(first: number, successor: number): AsyncGenerator<Counted> {
+    for await (const verdict of this.#verdicts(first, successor)) if (verdict.kind === 'counted') yield verdict
+  }
+
+  async *#verdicts(first: number, successor: number): AsyncGenerator<Verdict> {
     const fold = new JournalFold(first, successor)
     for (let from = first; ; ) {
       const chunk = await this.#read(first, from, this.#parts.readBytes)
       if (chunk === undefined || chunk.next === from) return
-      for (const line of chunk.lines) {
-        const verdict = fold.judge(line)
-        if (verdict.kind === 'counted') yield verdict
-      }
+      for (const line of chunk.lines) yield fold.judge(line)
       from = chunk.next
     }
   }

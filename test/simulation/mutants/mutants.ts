@@ -44,9 +44,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: FOLD,
-        find: 'if (this.deleted && !COUNTS_WHEN_DELETED',
+        find: '    const place = { at, end',
         replace:
-          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    if (this.deleted && !COUNTS_WHEN_DELETED",
+          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    const place = { at, end",
       },
     ],
   },
@@ -193,6 +193,19 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 615,
     trouble: 'all',
     edits: [{ file: FOLD, find: 'if (!placing && this.#carried.size < candidate.carries) return', replace: '' }],
+  },
+  {
+    name: 'carried lines stand on their checkpoint',
+    bug: 'A rotten bit in a checkpoint cost the lines that it carried, where the power had taken their own place.',
+    seed: 39,
+    trouble: 'sync',
+    edits: [
+      {
+        file: FOLD,
+        find: '    this.carriedFrom = Math.min(',
+        replace: "    if (this.#candidate === undefined) return { kind: 'nothing', why: 'repeated' }\n    this.carriedFrom = Math.min(",
+      },
+    ],
   },
   {
     name: 'an error after the write is told as definite',

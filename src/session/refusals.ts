@@ -1,0 +1,62 @@
+/** Why commands are refused: each says what to do. */
+import { HoldfastError } from '../errors.ts'
+import type { SessionState } from './state.ts'
+
+export function notFound(state: SessionState): HoldfastError {
+  if (state.status === 'absent') return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
+  if (state.purged) return new HoldfastError('NOT_FOUND', 'The session was deleted and purged.', { details: { reason: 'purged' } })
+  return new HoldfastError('NOT_FOUND', 'The session was deleted. It can be restored until it is purged.', {
+    details: { reason: 'deleted' },
+  })
+}
+
+/** A writer that is late must be told, and must not be taken for somebody who mistyped an id. */
+export function gone(state: SessionState): HoldfastError {
+  if (state.status === 'absent') return notFound(state)
+  return conflict('The session was deleted, so nothing can be added to it. Restore it, or create it anew.', { reason: 'deleted' })
+}
+
+export function exists(id: string): HoldfastError {
+  return new HoldfastError('ALREADY_EXISTS', `The session "${id}" exists already.`, { details: { session_id: id } })
+}
+
+export function unexpected(expected: string, { version }: SessionState): HoldfastError {
+  return conflict('The session has changed since the version that was expected. Read it again and decide anew.', {
+    reason: 'version',
+    expected,
+    version,
+  })
+}
+
+export function otherBody(what: string, value: string): HoldfastError {
+  return conflict(`The ${what} "${value}" was used before, with another body. Use a new one.`, {
+    reason: 'other body',
+    [what.replace(' ', '_')]: value,
+  })
+}
+
+export function someKnown(id: string): HoldfastError {
+  return conflict(
+    `Some messages of this batch were appended before ("${id}"), others were not. Send the batch as it was, or only new ones.`,
+    {
+      reason: 'part of the batch',
+      message_id: id,
+    },
+  )
+}
+
+export function replacedMeanwhile(id: string, reason: 'replaced meanwhile' | 'other content'): HoldfastError {
+  return conflict(`The message "${id}" has other content by now. Read it again.`, { reason, message_id: id })
+}
+
+export function anew(): HoldfastError {
+  return conflict('The session was deleted and created anew meanwhile. Read it again and decide anew.', { reason: 'created anew' })
+}
+
+export function tooLarge(message: string, limit: number): HoldfastError {
+  return new HoldfastError('PAYLOAD_TOO_LARGE', message, { details: { limit } })
+}
+
+export function conflict(message: string, details: Readonly<Record<string, unknown>>): HoldfastError {
+  return new HoldfastError('CONFLICT', message, { details })
+}
