@@ -170,6 +170,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./sharing.ts')).unshare,
   },
   {
+    name: 'doctor',
+    about: 'verify every checksum, chain and file; exits with 5 if there is damage',
+    words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
     name: 'delete',
     about: 'delete a session; it can be restored until it is purged',
     words: [ID],

@@ -162,7 +162,7 @@ test('share tells a token once, shares lists it without, unshare revokes it', as
   expect(await cli.failure(['unshare', 'a', String(share_id)])).toMatchObject({ status: 3 })
 })
 
-test('delete, restore and purge: restorable until purged, and a dry run destroys nothing', async () => {
+test('a deleted session takes no message, is listed among the deleted, and can be restored', async () => {
   const cli = new Cli()
   await cli.prepareMessages('a', 'm1')
   expect(await cli.one('delete', 'a')).toEqual({ session_id: 'a', version: anyVersion })
@@ -170,11 +170,16 @@ test('delete, restore and purge: restorable until purged, and a dry run destroys
   expect(await cli.failure(['append', 'a', 'late'])).toMatchObject({ status: 4, code: 'CONFLICT' })
   expect(await cli.json('list')).toEqual([])
   expect(await cli.json('list', '--deleted')).toMatchObject([{ session_id: 'a', status: 'deleted' }])
-  expect(await cli.json('purge')).toEqual([])
-  expect(await cli.json('purge', '--older-than', '0s', '--dry-run')).toMatchObject([{ session_id: 'a', action: 'purged', dry_run: true }])
   expect(await cli.one('restore', 'a')).toEqual({ session_id: 'a', version: anyVersion })
   expect(await cli.messageIds('a')).toEqual(['m1'])
+})
+
+test('purge destroys what was deleted long enough ago, and nothing in a dry run', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1')
   await cli.prepare(async (store) => (await store.session('a')).delete())
+  expect(await cli.json('purge')).toEqual([])
+  expect(await cli.json('purge', '--older-than', '0s', '--dry-run')).toMatchObject([{ session_id: 'a', action: 'purged', dry_run: true }])
   expect(await cli.one('purge', '--older-than', '0s')).toEqual({
     session_id: 'a',
     deleted_at: expect.any(String),
@@ -225,6 +230,43 @@ test('a damaged session is shown as far as it can be read, with a warning and ex
   expect(listed.status).toBe(0)
   expect(objectsIn(listed.stdout)).toMatchObject([{ session_id: 'a', status: 'damaged' }])
   expect(listed.stderr).toContain('holdfast doctor')
+
+  const examined = await cli.run(['doctor', 'a', '--json'])
+  expect({ status: examined.status, stderr: examined.stderr }).toEqual({ status: 5, stderr: '' })
+  const findings = objectsIn(examined.stdout)
+  expect(findings.at(-1)).toEqual({ totals: { sessions: 1, damage: findings.length - 1, notes: 0 } })
+  expect(findings).toContainEqual({
+    session_id: 'a',
+    segment: 0,
+    offset: expect.any(Number),
+    length: expect.any(Number),
+    kind: 'rotten',
+    severity: 'damage',
+    action: expect.any(String),
+  })
+})
+
+test.each(['m0', 'm1', 'm3'])('that %s cannot be read is told, although it stands in a segment that was sealed long ago', async (lost) => {
+  const cli = new Cli()
+  for (const id of ['m0', 'm1', 'm2', 'm3', 'm4']) {
+    await cli.prepare(async (store) => (await store.session('a')).append({ id, content: id, more: 'x'.repeat(150_000) }))
+  }
+  const sessions = join(cli.store, 'sessions')
+  const names = readdirSync(sessions, { recursive: true }).filter((name) => String(name).endsWith('.jsonl'))
+  expect(names.length).toBeGreaterThan(1)
+  for (const name of names) {
+    const segment = join(sessions, String(name))
+    writeFileSync(segment, readFileSync(segment, 'utf8').replace(`"content":"${lost}"`, '"content":"??"'))
+  }
+  const { status, stderr } = await cli.run(['show', 'a'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('warning: 1 messages of "a" cannot be read') })
+})
+
+test('doctor exits with 0 where nothing is damaged, and with 3 where there is no such session', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1')
+  expect(await cli.json('doctor')).toEqual([{ totals: { sessions: 1, damage: 0, notes: 0 } }])
+  expect(await cli.failure(['doctor', 'nope'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
 })
 
 test('reading where there is no store says so and makes none', async () => {
