@@ -53,7 +53,8 @@ const REMEMBERED_SETS = 4
 export function countedAt(draft: Draft, place: Place, prev: string): Counted {
   const { id, at, type, payload } = draft
   const parent = draft.parent === undefined ? {} : { parent: draft.parent }
-  const record = { ...payload, v: FORMAT_VERSION, id, at, type, ...parent, prev, pos: place.at }
+  // The payload has none of these fields, and stands last: spread first, it makes V8 add them one by one, which takes forty times as long.
+  const record = { v: FORMAT_VERSION, id, at, type, ...parent, prev, pos: place.at, ...payload }
   return { kind: 'counted', carried: false, record, at: place.at, end: place.end, crc: place.crc }
 }
 
@@ -76,6 +77,8 @@ export class JournalFold {
   /** Length of that line, and how many intact copies of it stand in front of the first placed record. */
   checkpointBytes = 0
   checkpointCopies = 0
+  /** Whether a carried line was met in this segment, whichever checkpoint it follows. */
+  carries = false
   /** The end of the last counted line. */
   end: number
 
@@ -110,6 +113,7 @@ export class JournalFold {
     this.#ids = new Set()
     this.#placed = new Set()
     this.#carried = new Set()
+    this.carries = false
   }
 
   /**
@@ -167,6 +171,7 @@ export class JournalFold {
   }
 
   #judgeCarried(record: JournalRecord, crc: string, pos: number, length: number): Verdict {
+    this.carries = true
     if (this.#candidate === undefined || this.#carried.has(pos)) return { kind: 'nothing', why: 'repeated' }
     this.#carried.add(pos)
     this.#takeRoot()

@@ -16,6 +16,11 @@ export interface Model<S> {
   keysFrom(state: S): number
 }
 
+/** A record that was placed: its id, and where it stands. */
+export interface Written extends Place {
+  readonly id: string
+}
+
 /** Something that a caller wants: decided again whenever others wrote first, on everything that stands in front of its place. */
 export interface Operation<S, R> {
   /** Message ids and operation keys to look up before deciding. */
@@ -33,7 +38,7 @@ export type Decision<R> = {
 } & (
   | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
       readonly write: Pick<Draft, 'type' | 'payload' | 'parent'>
-      readonly answer: (place: Place) => R
+      readonly answer: (written: Written) => R
     }
   /** Nothing to write: the first outcome of a repeated call, or what was read. */
   | { readonly answer: R; readonly write?: undefined }

@@ -22,7 +22,7 @@ import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import type { Decision, Model, Operation } from './model.ts'
-import { type Damage, Tail } from './tail.ts'
+import { type Damage, type PlacedGroup, Tail } from './tail.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -32,6 +32,8 @@ export interface ReplicaOptions<S> {
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
 }
 
+const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
+
 /** A caller that waits. `R` is whatever its operation answers. */
 interface Waiting<S> {
   readonly operation: Operation<S, unknown>
@@ -40,7 +42,8 @@ interface Waiting<S> {
   body: Body | undefined
   /** What the body was made from. */
   payload: JsonObject | undefined
-  readonly known: Map<KeyHash, KeyEntry>
+  /** What sealed segments know of its keys. */
+  known: ReadonlyMap<KeyHash, KeyEntry>
   /** Up to which segment its keys were looked up. */
   knownBefore: number
   readonly resolve: (answer: unknown) => void
@@ -50,16 +53,13 @@ interface Waiting<S> {
 /** What one waiting operation comes to, if the group stands. */
 interface Planned<S> {
   readonly waiting: Waiting<S>
-  readonly settle: () => void
-  /** The end of its record; undefined if it writes none. */
-  readonly end: number | undefined
+  readonly decision: Decision<unknown>
+  /** Of its record; undefined if it writes none. */
+  readonly place: Place | undefined
 }
 
-interface Plan<S> {
-  readonly group: Group
+interface Plan<S> extends PlacedGroup<S> {
   readonly planned: readonly Planned<S>[]
-  readonly counted: readonly Counted[]
-  readonly state: S
   readonly urgent: boolean
   /** Nothing can be planned before a segment was begun for this reason. */
   readonly opens?: SealReason
@@ -100,7 +100,7 @@ export class Replica<S> {
         at: new Date(now).toISOString(),
         body: undefined,
         payload: undefined,
-        known: new Map(),
+        known: NOTHING_KNOWN,
         knownBefore: -1,
         resolve: resolve as (answer: unknown) => void,
         reject,
@@ -170,7 +170,7 @@ export class Replica<S> {
       if (plan.counted.length === 0) {
         if (await tail.pull()) continue
         await tail.makeDurable()
-        for (const { settle } of plan.planned) settle()
+        plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }
       const { bytes } = plan.group
@@ -185,8 +185,9 @@ export class Replica<S> {
       }
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
-        await tail.accept(plan.group, plan.counted, plan.state)
-        for (const { settle } of plan.planned) settle()
+        tail.accept(plan)
+        await tail.makeDurable()
+        plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       } catch (error) {
         throw withOutcomeUnknown(error)
@@ -198,10 +199,10 @@ export class Replica<S> {
   async #settleSome(waiting: Waiting<S>[], plan: Plan<S>, placed: number, refusal: HoldfastError | undefined): Promise<Waiting<S>[]> {
     await this.#tail.pull()
     await this.#tail.makeDurable()
-    const stands = plan.planned.findIndex(({ end }) => end !== undefined && end > plan.group.at + placed)
+    const stands = plan.planned.findIndex(({ place }) => place !== undefined && place.end > plan.group.at + placed)
     // Only the seal behind the last operation is missing.
     const settled = stands === -1 ? plan.planned.length : stands
-    for (const { settle } of plan.planned.slice(0, settled)) settle()
+    plan.planned.slice(0, settled).forEach(settle)
     const left = waiting.slice(settled)
     if (refusal === undefined) return left
     // A full disk is told to everybody who wanted to write; who only reads is decided again.
@@ -217,20 +218,20 @@ export class Replica<S> {
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
     const counted: Counted[] = []
-    const fresh = new Map<KeyHash, KeyEntry>()
+    const keys = new Map<KeyHash, KeyEntry>()
     let state = tail.state
     let urgent = false
     for (const item of waiting) {
-      const decision = decide(item, state, (key) => fresh.get(key) ?? this.#known(item, key))
+      const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
-        if (planned.length === 0) return { group, planned, counted, state, urgent, opens: decision.opens }
+        if (planned.length === 0) return { group, planned, counted, keys, state, urgent, opens: decision.opens }
         break
       }
       // What must stand first in a segment does not share a group with what comes before it.
       if (decision.opens !== undefined && counted.length > 0) break
       const body = decision.write === undefined ? undefined : this.#encode(item, decision.write)
       if (body === undefined || body instanceof Error) {
-        planned.push({ waiting: item, settle: settleWith(item, body === undefined ? decision : { refuse: body }), end: undefined })
+        planned.push({ waiting: item, decision: body === undefined ? decision : { refuse: body }, place: undefined })
         continue
       }
       if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
@@ -239,9 +240,9 @@ export class Replica<S> {
       const record = countedAt(body.draft, place, prev)
       counted.push(record)
       state = model.apply(state, record)
-      for (const entry of model.keysOf(record)) fresh.set(entry.key, entry)
+      for (const entry of model.keysOf(record)) keys.set(entry.key, entry)
       urgent ||= item.operation.urgent === true
-      planned.push({ waiting: item, settle: settleWith(item, decision, place), end: place.end })
+      planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
     if (counted.length > 0 && size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)) {
@@ -251,7 +252,7 @@ export class Replica<S> {
       counted.push(record)
       state = model.apply(state, record)
     }
-    return { group, planned, counted, state, urgent }
+    return { group, planned, counted, keys, state, urgent }
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
@@ -288,11 +289,12 @@ export class Replica<S> {
     const found = from < segment ? await journal.lookup(keys, from, segment) : []
     let i = 0
     for (const item of asking) {
-      item.known.clear()
+      const known = new Map<KeyHash, KeyEntry>()
       for (const key of item.operation.keys ?? []) {
         const entry = found[i++]
-        if (entry !== undefined) item.known.set(key, entry)
+        if (entry !== undefined) known.set(key, entry)
       }
+      item.known = known
       item.knownBefore = segment
     }
   }
@@ -365,8 +367,8 @@ function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry
   }
 }
 
-function settleWith<S>(item: Waiting<S>, decision: Decision<unknown>, place?: Place): () => void {
-  if ('refuse' in decision) return () => item.reject(decision.refuse)
-  if (decision.write === undefined) return () => item.resolve(decision.answer)
-  return () => item.resolve(decision.answer(place as Place))
+function settle<S>({ waiting, decision, place }: Planned<S>): void {
+  if ('refuse' in decision) waiting.reject(decision.refuse)
+  else if (decision.write === undefined) waiting.resolve(decision.answer)
+  else waiting.resolve(decision.answer({ ...(place as Place), id: waiting.id }))
 }

@@ -19,6 +19,14 @@ export interface Damage {
   readonly as: 'torn' | 'zeros' | 'rotten'
 }
 
+/** A group, and what it comes to if it stands. */
+export interface PlacedGroup<S> {
+  readonly group: Group
+  readonly counted: readonly Counted[]
+  readonly keys: ReadonlyMap<KeyHash, KeyEntry>
+  readonly state: S
+}
+
 const NEWLINE = Buffer.from('\n')
 
 export class Tail<S> {
@@ -164,19 +172,16 @@ export class Tail<S> {
     return true
   }
 
-  /** Takes in a group that this process has placed and synced. */
-  async accept(group: Group, counted: readonly Counted[], state: S): Promise<void> {
+  /** Takes in a group that this process has placed and synced. What others wrote before it in other segments is not durable yet. */
+  accept({ group, counted, keys, state }: PlacedGroup<S>): void {
     if (this.#next < group.at) this.#reportDamage({ segment: this.segment, at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
-    for (const record of counted) {
-      this.#fold.accept(record)
-      for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
-    }
+    for (const record of counted) this.#fold.accept(record)
+    for (const [key, entry] of keys) this.keys.set(key, entry)
     this.state = state
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
     this.#unsynced.delete(this.segment)
-    await this.makeDurable()
   }
 
   async makeDurable(): Promise<void> {
@@ -261,6 +266,8 @@ export class Tail<S> {
   }
 
   #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
+    // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
+    if (this.#fold.seal?.end === segment && !this.#fold.carries) this.#journal.remember(this.segment, segment, this.keys)
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
     this.keys = new Map()
