@@ -77,6 +77,8 @@ export class JournalFold {
   /** Length of that line, and how many intact copies of it stand in front of the first placed record. */
   checkpointBytes = 0
   checkpointCopies = 0
+  /** Whether nothing was placed in this segment yet. */
+  fresh = true
   /** Whether a carried line was met in this segment, whichever checkpoint it follows. */
   carries = false
   /** The end of the last counted line. */
@@ -88,7 +90,6 @@ export class JournalFold {
   /** Positions of the lines carried behind it. */
   #carried = new Set<number>()
   #ids = new Set<string>()
-  #placed = new Set<number>()
   /** Ids counted in the segments before, so that a carried record counts once, whichever of its copies is left. */
   #before: ReadonlySet<string>[] = []
 
@@ -111,7 +112,7 @@ export class JournalFold {
     this.#candidate = undefined
     this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
     this.#ids = new Set()
-    this.#placed = new Set()
+    this.fresh = true
     this.#carried = new Set()
     this.carries = false
   }
@@ -121,12 +122,7 @@ export class JournalFold {
    * unless records stand in it already.
    */
   get ready(): boolean {
-    return this.segment === 0 || this.#placed.size > 0 || this.root !== undefined
-  }
-
-  /** Whether nothing was placed in this segment yet. */
-  get fresh(): boolean {
-    return this.#placed.size === 0
+    return this.segment === 0 || !this.fresh || this.root !== undefined
   }
 
   /** The lowest position whose line this segment carries. */
@@ -143,7 +139,7 @@ export class JournalFold {
     const { record, crc } = decoded
     if (record.type === 'checkpoint') return this.#judgeCheckpoint(record, crc, bytes.length)
     const pos = record.pos as number
-    if (this.#placed.size === 0 && pos < this.segment) return this.#judgeCarried(record, crc, pos, bytes.length)
+    if (this.fresh && pos < this.segment) return this.#judgeCarried(record, crc, pos, bytes.length)
     if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
     this.#takeRoot(true)
     if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
@@ -159,7 +155,7 @@ export class JournalFold {
   }
 
   #judgeCheckpoint(record: JournalRecord, crc: string, length: number): Verdict {
-    if (this.#placed.size > 0 || record.base !== this.segment) return { kind: 'nothing', why: 'checkpoint' }
+    if (!this.fresh || record.base !== this.segment) return { kind: 'nothing', why: 'checkpoint' }
     // A second copy, or what another helper wrote as well.
     if (crc === this.#candidate?.crc) this.checkpointCopies++
     if (this.root !== undefined || crc === this.#candidate?.crc) return { kind: 'nothing', why: 'checkpoint' }
@@ -197,7 +193,7 @@ export class JournalFold {
 
   #count(record: JournalRecord, place: Place): void {
     this.#ids.add(record.id)
-    this.#placed.add(place.at)
+    this.fresh = false
     this.#remember(record, place.crc)
     this.end = place.end
     if (record.type === 'session.deleted') this.deleted = true

@@ -159,8 +159,8 @@ export class Replica<S> {
         })
       }
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
-      await tail.load()
-      if (writes || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
+      if (!tail.loaded) await tail.load()
+      if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
       await this.#lookUp(waiting)
       const plan = this.#plan(waiting)
       if (plan.opens !== undefined) {
@@ -186,7 +186,7 @@ export class Replica<S> {
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
         tail.accept(plan)
-        await tail.makeDurable()
+        if (!tail.durable) await tail.makeDurable()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       } catch (error) {
@@ -289,12 +289,14 @@ export class Replica<S> {
     const found = from < segment ? await journal.lookup(keys, from, segment) : []
     let i = 0
     for (const item of asking) {
-      const known = new Map<KeyHash, KeyEntry>()
+      let known: Map<KeyHash, KeyEntry> | undefined
       for (const key of item.operation.keys ?? []) {
         const entry = found[i++]
-        if (entry !== undefined) known.set(key, entry)
+        if (entry === undefined) continue
+        known ??= new Map()
+        known.set(key, entry)
       }
-      item.known = known
+      item.known = known ?? NOTHING_KNOWN
       item.knownBefore = segment
     }
   }
@@ -316,8 +318,8 @@ export class Replica<S> {
   async #makeWritable(urgent: boolean): Promise<void> {
     const tail = this.#tail
     for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
-      if (tail.suspect && !tail.sealed && tail.ready) await this.#seal('sync failed')
-      else if (tail.sealed || !tail.ready) await tail.roll(urgent)
+      if (tail.suspect && tail.writable) await this.#seal('sync failed')
+      else if (!tail.writable) await tail.roll(urgent)
       else return
     }
     throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')
@@ -370,5 +372,5 @@ function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry
 function settle<S>({ waiting, decision, place }: Planned<S>): void {
   if ('refuse' in decision) waiting.reject(decision.refuse)
   else if (decision.write === undefined) waiting.resolve(decision.answer)
-  else waiting.resolve(decision.answer({ ...(place as Place), id: waiting.id }))
+  else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
 }

@@ -62,6 +62,10 @@ export class Tail<S> {
     this.state = model.initial
   }
 
+  get loaded(): boolean {
+    return this.#loaded
+  }
+
   get segment(): number {
     return this.#fold.segment
   }
@@ -78,8 +82,9 @@ export class Tail<S> {
     return this.#fold.seal !== undefined
   }
 
-  get ready(): boolean {
-    return this.#fold.ready
+  /** Whether records may be placed in this segment: it has all that it must begin with, and no seal. */
+  get writable(): boolean {
+    return !this.sealed && this.#fold.ready
   }
 
   get suspect(): boolean {
@@ -182,6 +187,11 @@ export class Tail<S> {
     this.end = group.at + group.length
     this.#next = this.end
     this.#unsynced.delete(this.segment)
+  }
+
+  /** Whether everything that was taken in is durable. */
+  get durable(): boolean {
+    return this.#unsynced.size === 0
   }
 
   async makeDurable(): Promise<void> {

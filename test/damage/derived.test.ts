@@ -68,7 +68,7 @@ test('a damaged id file says that it is damaged, or answers as before', async ()
     if (ids === undefined) outcomes['not whole']++
     else {
       try {
-        outcomes[JSON.stringify(keys.map((key) => findKey(ids, key, 0, 1_000))) === expected ? 'exact' : 'wrong']++
+        outcomes[JSON.stringify(keys.map((key) => findKey(ids, Buffer.from(key, 'hex'), 0, 1_000))) === expected ? 'exact' : 'wrong']++
       } catch (error) {
         if (!(error instanceof RottenIdFile)) throw error
         outcomes.rotten++

@@ -61,7 +61,8 @@ async function open(bytes: Buffer, file = fileOf(bytes)): Promise<IdFile> {
   return ids
 }
 
-const find = (ids: IdFile, key: string): KeyEntry | undefined => findKey(ids, key, 0, 2 ** 48)
+const find = (ids: IdFile, key: string, from = 0, before = 2 ** 48): KeyEntry | undefined =>
+  findKey(ids, Buffer.from(key, 'hex'), from, before)
 
 async function all(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   const list: Buffer[] = []
@@ -108,14 +109,14 @@ describe('an id file', () => {
         return file.readSync(offset, length)
       },
     })
-    expect(findKey(ids, key, 0, 2 ** 40)).toEqual({ ...twice, index: 4 })
+    expect(find(ids, key, 0, 2 ** 40)).toEqual({ ...twice, index: 4 })
     expect(reads).toBeLessThanOrEqual(2)
-    expect(findKey(ids, key, 0, twice.at)).toEqual(many.at(-1))
-    expect(findKey(ids, key, 1_000, 1_020)).toEqual(many[1])
-    expect(findKey(ids, key, 1_000, 1_010)).toEqual(many[0])
-    expect(findKey(ids, key, 0, 1_000)).toBeUndefined()
-    expect(findKey(ids, key, twice.at + 1, 2 ** 40)).toBeUndefined()
-    expect(findKey(ids, key, 1_001, 1_010)).toBeUndefined()
+    expect(find(ids, key, 0, twice.at)).toEqual(many.at(-1))
+    expect(find(ids, key, 1_000, 1_020)).toEqual(many[1])
+    expect(find(ids, key, 1_000, 1_010)).toEqual(many[0])
+    expect(find(ids, key, 0, 1_000)).toBeUndefined()
+    expect(find(ids, key, twice.at + 1, 2 ** 40)).toBeUndefined()
+    expect(find(ids, key, 1_001, 1_010)).toBeUndefined()
   })
 
   test('tells keys apart that begin alike, where the fences cannot', async () => {

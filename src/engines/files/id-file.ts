@@ -11,7 +11,7 @@
  *                  in order of their keys; those of one key by position and index, the highest first
  */
 import { crc32 } from 'node:zlib'
-import type { KeyEntry, KeyHash } from '../../record/keys.ts'
+import type { KeyEntry } from '../../record/keys.ts'
 import type { DiskFile } from './disk.ts'
 
 export const BLOCK_BYTES = 4096
@@ -67,8 +67,7 @@ export class RottenIdFile extends Error {}
  * The entry of a key with the highest position from `from` on and before `before`. Entries of one key stand in descending order, so the
  * first one in that range answers: a key may have very many.
  */
-export function findKey(ids: IdFile, key: KeyHash, from: number, before: number): KeyEntry | undefined {
-  const wanted = Buffer.from(key, 'hex')
+export function findKey(ids: IdFile, wanted: Buffer, from: number, before: number): KeyEntry | undefined {
   if (!mayContain(ids.filter, wanted)) return undefined
   for (let block = firstBlock(ids.fences, wanted); block < ids.fences.length / 8; block++) {
     const bytes = ids.file.readSync(block * BLOCK_BYTES, BLOCK_BYTES)
@@ -133,22 +132,21 @@ export async function writeIdFile(
 
 /** Entries one behind the other, in the order of an id file. */
 export function encodeEntries(entries: readonly KeyEntry[]): Buffer {
-  const bytes = Buffer.allocUnsafe(entries.length * ENTRY_BYTES)
-  let at = 0
-  for (const entry of [...entries].sort(inOrder)) {
-    bytes.write(entry.key, at, 'hex')
-    bytes.writeUIntBE(entry.at, at + 16, 6)
-    bytes.writeUInt16BE(entry.index, at + 22)
-    bytes.writeUInt32BE(entry.length, at + 24)
-    bytes.write(entry.crc, at + 28, 'hex')
-    bytes.write(entry.digest, at + 32, 'hex')
-    at += ENTRY_BYTES
+  // All of them are turned from hex at once: a call for each field would take most of the time.
+  let text = ''
+  for (const { key, at, index, length, crc, digest } of [...entries].sort(inOrder)) {
+    text += key + hex(at, 12) + hex(index, 4) + hex(length, 8) + crc + digest
   }
-  return bytes
+  return Buffer.from(text, 'hex')
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0')
 }
 
 function inOrder(a: KeyEntry, b: KeyEntry): number {
-  if (a.key !== b.key) return a.key < b.key ? -1 : 1
+  if (a.key < b.key) return -1
+  if (a.key > b.key) return 1
   return b.at - a.at || b.index - a.index
 }
 
@@ -203,20 +201,20 @@ function firstEntry(block: Buffer, end: number, wanted: Buffer): number {
 }
 
 /** Keys are hashes, so their own bits serve as independent probes. */
-function probe(filter: Buffer, bytes: Buffer, at: number, i: number): number {
-  return ((bytes.readUInt32BE(at + 4) + i * (bytes.readUInt32BE(at + 8) | 1)) >>> 0) % (filter.length * 8)
-}
-
 function addTo(filter: Buffer, bytes: Buffer, at: number): void {
-  for (let i = 0; i < FILTER_PROBES; i++) {
-    const bit = probe(filter, bytes, at, i)
+  const step = bytes.readUInt32BE(at + 8) | 1
+  let probe = bytes.readUInt32BE(at + 4)
+  for (let i = 0; i < FILTER_PROBES; i++, probe = (probe + step) >>> 0) {
+    const bit = probe % (filter.length * 8)
     filter[bit >>> 3] = (filter[bit >>> 3] as number) | (1 << (bit & 7))
   }
 }
 
 function mayContain(filter: Buffer, key: Buffer): boolean {
-  for (let i = 0; i < FILTER_PROBES; i++) {
-    const bit = probe(filter, key, 0, i)
+  const step = key.readUInt32BE(8) | 1
+  let probe = key.readUInt32BE(4)
+  for (let i = 0; i < FILTER_PROBES; i++, probe = (probe + step) >>> 0) {
+    const bit = probe % (filter.length * 8)
     if (((filter[bit >>> 3] as number) & (1 << (bit & 7))) === 0) return false
   }
   return true

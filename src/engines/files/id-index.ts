@@ -264,11 +264,12 @@ export class IdIndex {
 
 /** The newest sources first: what stands in an older one stands below their first position, but for lines that they carry. */
 function highest(sources: readonly Source[], key: KeyHash, from: number, before: number): KeyEntry | undefined {
+  const bytes = Buffer.from(key, 'hex')
   let best: KeyEntry | undefined
   for (let i = sources.length - 1; i >= 0; i--) {
     const source = sources[i] as Source
     if (best !== undefined && best.at >= source.end) return best
-    const entry = source.file === undefined ? source.memory.get(key) : findKey(source.file, key, from, before)
+    const entry = source.file === undefined ? source.memory.get(key) : findKey(source.file, bytes, from, before)
     if (entry === undefined || entry.at < from || entry.at >= before) continue
     if (best === undefined || entry.at > best.at) best = entry
   }
