@@ -42,6 +42,7 @@ function handOn(sound: Journal): Journal {
     sync: (segment) => sound.sync(segment),
     roll: (first, preamble, options) => sound.roll(first, preamble, options),
     lookup: (keys, from, before) => sound.lookup(keys, from, before),
+    remember: (segment, end, keys) => sound.remember(segment, end, keys),
     purge: (before) => sound.purge(before),
     close: () => sound.close(),
   }

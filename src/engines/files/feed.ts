@@ -39,6 +39,8 @@ export class Feed {
   readonly #options: FeedOptions
   readonly #boot: string
   #file: DiskFile | undefined
+  /** That file holds enough: the next line goes to another one. */
+  #full = false
   /** Opening another file is done by one call at a time. */
   #turn: Promise<void> = Promise.resolve()
 
@@ -107,11 +109,13 @@ export class Feed {
   /** Writes a line, if there is an open file and it still is the one to write to. */
   #written(line: Buffer): boolean {
     const file = this.#file
-    if (file === undefined) return false
+    if (file === undefined || this.#full) return false
     try {
-      if (file.stat().size > this.#options.fileBytes) return false
+      if (file.writeSync(line) !== line.length) return false
+      const { size, links } = file.stat()
+      this.#full = size > this.#options.fileBytes
       // A file that was trimmed meanwhile is read by nobody.
-      return file.writeSync(line) === line.length && file.stat().links > 0
+      return links > 0
     } catch {
       return false
     }
@@ -123,6 +127,7 @@ export class Feed {
     const { disk, directory } = this.#options
     try {
       this.#file = await this.#openFile(feedFiles(await disk.list(directory)))
+      this.#full = false
       if (this.#written(line)) return
     } catch {
       // Whatever the reason, the line is not in the feed: below.
