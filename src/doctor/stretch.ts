@@ -63,7 +63,7 @@ export class Stretch {
   next({ segment, state }: Witness, crc: string, complete: boolean): Stretch {
     const next = new Stretch(state, crc)
     for (const spoiled of this.#spoiled.filter((one) => one.segment === segment))
-      next.#spoiled.push({ ...spoiled, prev: complete ? crc : undefined })
+      next.#spoiled.push(complete ? { ...spoiled, prev: crc, broken: false } : { ...spoiled, prev: undefined })
     this.#spoiled = this.#spoiled.filter((one) => one.segment !== segment)
     return next
   }
@@ -76,7 +76,9 @@ export class Stretch {
   follow(prev: string, crc: string, hasTwoCopies: boolean): boolean {
     const fits = this.prev === undefined || prev === this.prev
     const open = this.#spoiled.filter(({ broken }) => broken === undefined)
-    for (const spoiled of open) spoiled.broken = !fits
+    // Where several stand in one gap, a line that looks torn is the last to be blamed.
+    const blamed = open.filter(({ as }) => as !== 'torn')
+    for (const spoiled of open) spoiled.broken = !fits && (blamed.length === 0 || blamed.includes(spoiled))
     // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
     this.prev = open.length > 0 && hasTwoCopies ? undefined : crc
     if (fits || open.length > 0) return true

@@ -1,10 +1,11 @@
 /** Holds what clients of a store were told, and what its sessions show, against a naive model of what they had wished. Each finding is a broken promise. */
 import { isDeepStrictEqual } from 'node:util'
 import { WRITTEN_TWICE } from '../../../src/record/record.ts'
+import { versionOf } from '../../../src/session/state.ts'
 import type { Finding } from '../check.ts'
 import type { SessionFound, StoreFound } from './look.ts'
 import type { Attempt } from './run.ts'
-import { type Step, Stories, type Story } from './story.ts'
+import { type Step, Stories, type Story, wishOf } from './story.ts'
 import type { Wish } from './wish.ts'
 
 export interface StoreCheckInput {
@@ -33,7 +34,7 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
   for (const { session_id, kind, severity, segment, offset } of [...first.findings, ...second.findings]) {
     if (severity !== 'damage') continue
     const detail = `${kind} in ${session_id}, segment ${segment}, offset ${offset}`
-    if (powerLost && hasHole(second, session_id)) limits++
+    if (lostWriteBack || (powerLost && hasHole(second, session_id))) limits++
     else findings.push({ what: 'the doctor found damage', detail })
   }
   return { findings, limits }
@@ -90,10 +91,13 @@ class SessionCheck {
       return
     }
     if (this.#isPurged(answer?.version)) return
+    const { counted } = this.#found
+    if (counted.some((one) => versionOf(one) === answer?.version && wishOf(one.record) === wish.name)) return
+    // Of a record that is written twice, the other copy may be the one that is left.
+    if (counted.some(({ record }) => wishOf(record) === wish.name && WRITTEN_TWICE.has(record.type))) return
     const step = this.#stepOf(answer?.version)
     // Going back to where one is writes nothing.
-    if (step?.wish?.name === wish.name || (wish.kind === 'revert' && step !== undefined && isAt(step, wish.target))) return
-    if (this.#steps.some((other) => other.wish?.name === wish.name && WRITTEN_TWICE.has(other.counted.record.type))) return
+    if (wish.kind === 'revert' && step !== undefined && isAt(step, wish.target)) return
     const detail = `${told} ${wish.kind} ${wish.name} with the version ${answer?.version}; there: ${step?.wish?.name}`
     if (told === 'duplicate') this.#lose('acknowledged and lost', detail)
     else this.#find('acknowledged and lost', detail)
@@ -149,8 +153,9 @@ class SessionCheck {
   /** Only what was deleted is purged. */
   #checkPurged(): void {
     if (this.#found.kept === 0 || this.#steps.length > 0) return
+    const was = this.#attempts.some(({ told }) => told === 'done')
     const deleted = this.#attempts.some(({ wish, told }) => wish.kind === 'delete' && told !== 'none')
-    if (!deleted) this.#find('purged', 'Nobody had deleted it.')
+    if (was && !deleted) this.#find('purged', 'Nobody had deleted it.')
   }
 
   #isPurged(version = ''): boolean {

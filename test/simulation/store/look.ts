@@ -30,16 +30,17 @@ export async function lookAt(store: Store, ids: readonly string[]): Promise<Stor
 }
 
 async function recordsOf({ parts }: Store, id: string): Promise<Pick<SessionFound, 'counted' | 'kept'>> {
+  const journal = parts.engine.journal(parts.engine.name(parts.space, id))
+  const [first = 0] = await journal.segments()
   const counted = new Map<number, Counted>()
-  let [kept, current, begun] = [0, 0, false]
-  for await (const { verdict, segment } of history(parts.engine.journal(parts.engine.name(parts.space, id)))) {
+  let [kept, begun] = [first, false]
+  for await (const { verdict, segment } of history(journal)) {
     // What begins with a segment that holds nothing was purged, and a late writer has made that one again.
-    if (segment !== current && !begun) kept = segment
-    current = segment
+    if (!begun) kept = segment
     if (verdict.kind !== 'counted') continue
     counted.set(verdict.at, verdict)
-    // Unless the next one carries what it held.
-    if (verdict.carried && verdict.at < kept) kept = 0
+    // Unless the next one carries what it had held.
+    if (verdict.carried && verdict.at >= first) kept = Math.min(kept, first)
     begun = true
   }
   const own = [...counted.values()].filter(({ record, at }) => record.type !== 'segment.sealed' && at >= kept)

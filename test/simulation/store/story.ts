@@ -99,7 +99,7 @@ export class Stories {
 }
 
 /** The wish that a record fulfils, by what stands in it. */
-function wishOf(record: JournalRecord): string | undefined {
+export function wishOf(record: JournalRecord): string | undefined {
   if (record.type === 'messages.appended') return ((record as unknown as MessagesAppended).messages[0] as { mark: string }).mark
   if (record.type === 'session.described') return record.title as string
   if (record.type === 'entry.put' && record.key === undefined) return (record as unknown as EntryPut).entries[0]?.value as string
