@@ -6,7 +6,7 @@ import { collect, count, duration } from './arguments.ts'
 import type { Context } from './context.ts'
 
 /** The words and the options are what the table says of them; each command names their types itself. */
-export type Run = (context: Context, words: never, options: never) => Promise<void>
+type Run = (context: Context, words: never, options: never) => Promise<void>
 
 export interface OptionSpec {
   readonly flags: string
@@ -168,6 +168,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: 'revoke a share',
     words: [ID, { word: '<share>', about: 'id of the share' }],
     load: async () => (await import('./sharing.ts')).unshare,
+  },
+  {
+    name: 'doctor',
+    about: 'verify every checksum, chain and file; exits with 5 if there is damage',
+    words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    load: async () => (await import('./doctor.ts')).doctor,
   },
   {
     name: 'delete',

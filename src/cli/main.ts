@@ -22,10 +22,11 @@ const INTERRUPTED = 130
 const { version } = createRequire(import.meta.url)('holdfast/package.json') as { version: string }
 
 const words = process.argv.slice(2)
-/** Before the parser is done, only this tells in which way to complain. */
-const wantsJson = words.slice(0, words.indexOf('--') === -1 ? undefined : words.indexOf('--')).includes('--json')
+/** Before the parser is done, only these tell in which way to complain. Behind `--` there are no options. */
+const flags = words.slice(0, words.includes('--') ? words.indexOf('--') : undefined)
+const wantsJson = flags.includes('--json')
 const stop = new AbortController()
-const out = new Output({ json: wantsJson, quiet: words.includes('--quiet'), onGone: () => stop.abort() })
+const out = new Output({ json: wantsJson, quiet: flags.includes('--quiet'), onGone: () => stop.abort() })
 let interrupted = false
 
 function interrupt(): void {

@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from 'commander'
 import { COMMANDS, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './commands.ts'
 
-export type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
+type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
 
 export interface ProgramOptions {
   readonly version: string

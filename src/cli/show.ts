@@ -23,8 +23,9 @@ export async function show(context: Context, [id]: [string], options: Options): 
   const changes = options.follow === true ? session.follow({ signal }) : undefined
   const coming = changes?.next()
   coming?.catch(() => undefined)
-  const { status, totalMessageCount, commitCount } = await session.info()
-  const gaps = new Gaps(options.archived === true || commitCount === 0)
+  const { status, version, totalMessageCount, commitCount } = await session.info()
+  const complete = options.before === undefined && options.limit === undefined
+  const gaps = new Gaps(options.archived === true || commitCount === 0, complete ? 0 : undefined)
   const shown = new Set<string>()
   for await (const message of options.limit === undefined ? all(session, options) : newest(session, options.limit, options)) {
     if (signal.aborted) return
@@ -32,9 +33,11 @@ export async function show(context: Context, [id]: [string], options: Options): 
     if (changes !== undefined) shown.add(message.id)
     await print(out, message)
   }
-  if (options.before === undefined && options.limit === undefined) gaps.take(totalMessageCount + 1)
+  // Where the session changed meanwhile, the count of before does not tell what should have been there.
+  if (complete && (await session.version()) === version) gaps.take(totalMessageCount + 1)
   warn(out, id, status === 'damaged', gaps.missing)
   if (changes === undefined || coming === undefined) return
+  out.note('Waiting for messages; Ctrl-C ends.')
   for (let next = await coming; next.done !== true && !signal.aborted; next = await changes.next()) {
     await printChange(context, session, next.value, shown)
   }
@@ -74,11 +77,13 @@ async function* newest(session: Session, limit: number, { before: end, archived 
 /** Counts messages that should be there and are not: on one branch their depths follow one another, unless archives hold some. */
 class Gaps {
   missing = 0
-  #counts: boolean
+  readonly #counts: boolean
   #last: number | undefined
 
-  constructor(counts: boolean) {
+  /** `last`: the depth of the message in front of the first one, if that is known. */
+  constructor(counts: boolean, last: number | undefined) {
     this.#counts = counts
+    this.#last = last
   }
 
   take(depth: number): void {

@@ -13,7 +13,7 @@ import type { MessagesAppended, SessionCreated } from '../session/records.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
 import { Records } from '../store/records.ts'
 import type { Place, Problem } from './findings.ts'
-import { Stretch, type Witness } from './stretch.ts'
+import { type Carried, Stretch, type Witness } from './stretch.ts'
 
 interface Checkpoint {
   readonly record: JournalRecord
@@ -37,6 +37,9 @@ export class LineCheck {
   #fold = new JournalFold(0)
   #stretch = new Stretch(INITIAL, '')
   #checkpoint: Checkpoint | undefined
+  /** The stretch in front of the checkpoint of this segment, until all lines were met that the segment carries. */
+  #before: { readonly stretch: Stretch; readonly witness: Witness; readonly complete: boolean } | undefined
+  #carriedLost: Carried['lost']
   /** The message that was written last. */
   #tip: Address | null = null
   #branching: Branching[] = []
@@ -64,13 +67,13 @@ export class LineCheck {
         else {
           // It was purged while it was looked at: what is left begins with a checkpoint.
           segments = (await this.#journal.segments()).filter((first) => first > segment)
-          this.#begin(segments[0] ?? 0)
+          yield* this.#begin(segments[0] ?? 0)
           i = -1
         }
       } catch (error) {
         if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE') throw error
         yield { kind: 'unreadable', place: { segment }, detail: error.message }
-        this.#forget()
+        yield* this.#forget()
       }
     }
     yield* this.#stretch.settle()
@@ -78,23 +81,26 @@ export class LineCheck {
 
   *#enter(segment: number, successor: number | undefined): Generator<Problem> {
     this.#checkpoint = undefined
+    this.#carriedLost = undefined
     if (segment !== this.#first) return this.#fold.enter(segment, successor)
     this.#fold = new JournalFold(segment, successor)
     if (segment === 0) return
-    this.#forget()
+    yield* this.#forget()
     if (!this.#mayBegin(segment))
       yield { kind: 'missing-segment', place: { segment, offset: 0, length: 0 }, detail: 'What stood before this one is not there.' }
   }
 
-  /** From here on nothing is known of what stands before. */
-  #forget(): void {
+  /** From here on nothing is known of what stands before; what was found of it is told. */
+  *#forget(): Generator<Problem> {
+    yield* this.#settle()
+    yield* this.#stretch.settle()
     this.#stretch = new Stretch(undefined, undefined)
     this.#tip = null
   }
 
-  #begin(segment: number): void {
+  *#begin(segment: number): Generator<Problem> {
     this.#first = segment
-    this.#forget()
+    yield* this.#forget()
   }
 
   /** Whether nothing that must be kept stood before a segment: it was purged, or belonged to an earlier incarnation. */
@@ -116,17 +122,18 @@ export class LineCheck {
 
   /** Compares the end of a segment with where the next one begins. */
   *#leave({ next, end }: Chunk, successor: number | undefined): Generator<Problem> {
+    yield* this.#settle()
     const { segment, seal, fresh } = this.#fold
     if (seal !== undefined) {
       if (successor === undefined || seal.end >= successor) return
       yield { kind: 'missing-segment', place: { segment, offset: seal.end - segment, length: successor - seal.end } }
-      this.#forget()
+      yield* this.#forget()
     } else if (successor === undefined || end >= successor) {
       // Half a line: of a writer that died or is at work, or whose newline is gone.
       if (next < Math.min(end, successor ?? end)) this.#stretch.spoil({ segment, at: next, length: end - next, as: 'torn' })
     } else if (fresh && segment === this.#first && this.#mayBegin(successor)) {
       yield { kind: 'late-segment', place: { segment, offset: 0, length: end - segment } }
-      this.#begin(successor)
+      yield* this.#begin(successor)
     } else this.#stretch.spoil({ segment, at: next, length: successor - next, as: 'missing' })
   }
 
@@ -134,22 +141,37 @@ export class LineCheck {
     const { root, segment } = this.#fold
     const verdict = this.#fold.judge(line)
     if (verdict.kind === 'checkpoint') this.#checkpoint = { ...verdict, at: line.at, length: line.bytes.length }
-    if (verdict.kind === 'damage') this.#stretch.spoil({ ...verdict, segment })
     const placed = verdict.kind === 'counted' && !verdict.carried
-    if (this.#fold.root !== undefined && this.#fold.root !== root) yield* this.#takeRoot(!placed)
-    if (placed) yield* this.#count(verdict)
+    if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
+    if (verdict.kind === 'damage') this.#stretch.spoil({ ...verdict, segment, as: isRest(line) ? 'torn' : verdict.as }, isOfElsewhere(line))
+    else if (verdict.kind === 'counted' && verdict.carried) this.#carriedLost ??= { at: verdict.at, prev: verdict.record.prev }
+    if (!placed) return
+    yield* this.#settle()
+    yield* this.#count(verdict)
   }
 
   /** From here on the checkpoint tells the state. `complete`: all lines that it carries stand behind it. */
-  *#takeRoot(complete: boolean): Generator<Problem> {
+  #takeRoot(complete: boolean): void {
     const { record, crc, at, length } = this.#checkpoint as Checkpoint
-    const { segment, carriedFrom } = this.#fold
-    const state = sessionModel.restore(record.state as JsonObject)
-    const carries = complete && carriedFrom < segment
-    const witness: Witness = { segment, at, length, prev: record.prev, state, carriedFrom: carries ? carriedFrom : undefined }
-    const next = this.#stretch.next(witness, crc)
-    yield* this.#stretch.settle(witness)
-    this.#stretch = next
+    const witness: Witness = {
+      segment: this.#fold.segment,
+      at,
+      length,
+      prev: record.prev,
+      state: sessionModel.restore(record.state as JsonObject),
+    }
+    this.#before = { stretch: this.#stretch, witness, complete }
+    this.#stretch = this.#stretch.next(witness, crc, complete)
+  }
+
+  /** Tells of the stretch before, once everything is known that this segment has to say about it. */
+  *#settle(): Generator<Problem> {
+    if (this.#before === undefined) return
+    const { stretch, witness, complete } = this.#before
+    const { segment, carriedFrom: from } = this.#fold
+    this.#before = undefined
+    yield* stretch.settle(witness, complete && from < segment ? { from, lost: this.#carriedLost } : undefined)
+    const { state, at, length } = witness
     if (state.space !== null && state.id !== null)
       yield* this.#checkIdentity(state.space, state.id, { segment, offset: at - segment, length })
   }
@@ -202,4 +224,20 @@ export class LineCheck {
       throw error
     }
   }
+}
+
+/** Whether a line is the rest of one: somebody was first in the middle of a write. A record shows where it begins. */
+function isRest({ bytes }: Line): boolean {
+  return !bytes.includes(0) && !Buffer.from(bytes.subarray(0, 8)).includes('"v":')
+}
+
+/**
+ * Whether the end of a line says that the line never was a record where it stands: pieces of several lines, which lost a race in the middle of
+ * a write.
+ */
+function isOfElsewhere({ at, bytes }: Line): boolean {
+  const end = Buffer.from(bytes.subarray(-64)).toString('latin1')
+  // A checkpoint says no position.
+  const said = /(?:(\d+)|"),"crc":"[0-9a-f]{8}"\}$/.exec(end)
+  return said !== null && Number(said[1] ?? -1) !== at
 }

@@ -8,7 +8,7 @@ import { encodeBody, encodeCheckpoint, Group } from '../../src/record/line.ts'
 import type { JsonObject } from '../../src/record/record.ts'
 import { type Files, MemoryDisk } from './disk.ts'
 import { directoryOf, findingsIn, makeStore, openOn, segmentsOf } from './sample.ts'
-import { append, change, endOf, fill, fillLine, lines, moveFiles, NEWLINE, ROT, removeFiles, segmentPath, ZERO } from './spoil.ts'
+import { append, change, endOf, fill, fillLine, lines, moveFiles, NEWLINE, ROT, removeFiles, rotLine, segmentPath, ZERO } from './spoil.ts'
 
 let healthy: Files
 beforeAll(async () => {
@@ -25,12 +25,12 @@ interface Plant {
 const DAMAGE: readonly Plant[] = [
   {
     name: 'a rotten line',
-    plant: (disk) => fillLine(disk, 'restored', 1, 'session.described', 0, ROT),
+    plant: (disk) => rotLine(disk, 'restored', 1, 'session.described', 0),
     found: ['rotten restored 1'],
   },
   {
     name: 'a rotten copy of a line that stands twice',
-    plant: (disk) => fillLine(disk, 'restored', -1, 'session.restored', 0, ROT),
+    plant: (disk) => rotLine(disk, 'restored', -1, 'session.restored', 0),
     found: ['rotten restored 2'],
   },
   {
@@ -43,7 +43,7 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a rotten checkpoint',
-    plant: (disk) => fillLine(disk, 'restored', -1, 'checkpoint', 0, ROT),
+    plant: (disk) => rotLine(disk, 'restored', -1, 'checkpoint', 0),
     found: ['rotten restored 2'],
   },
   {
@@ -54,7 +54,7 @@ const DAMAGE: readonly Plant[] = [
   {
     name: 'a record that is gone without a trace, and the messages that stand on it',
     plant: (disk) => fillLine(disk, 'talk', 0, 'messages.appended', 1, NEWLINE),
-    found: ['missing-record talk 0', 'dangling-parent talk 0', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
+    found: ['missing-record talk 0', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
   },
   {
     name: 'the last record of a sealed segment gone without a trace',
@@ -62,7 +62,7 @@ const DAMAGE: readonly Plant[] = [
       fillLine(disk, 'talk', 0, 'segment.sealed', 0, NEWLINE)
       fillLine(disk, 'talk', 0, 'messages.appended', -1, NEWLINE)
     },
-    found: ['missing-record talk 1', 'dangling-parent talk 1', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork'],
+    found: ['missing-record talk 1', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
   },
   {
     name: 'a segment gone from the middle',
@@ -92,7 +92,8 @@ const DAMAGE: readonly Plant[] = [
   {
     name: 'a journal that cannot tell whose it is',
     plant: (disk) => {
-      for (let copies = 2; copies > 0; copies--) fillLine(disk, 'child', 0, 'session.created', 0, ROT)
+      // A line that has rotted is none of its type any more.
+      for (const first of [0, 0]) rotLine(disk, 'child', 0, 'session.created', first)
     },
     found: ['rotten child 0', 'rotten child 0', 'no-identity child', 'dangling-grant talk'],
   },
@@ -105,7 +106,7 @@ const DAMAGE: readonly Plant[] = [
     name: 'a session without a beginning and without a checkpoint',
     plant: (disk) => {
       disk.files.delete(segmentPath(disk, 'carried', 0))
-      fillLine(disk, 'carried', 0, 'checkpoint', 0, ROT)
+      rotLine(disk, 'carried', 0, 'checkpoint', 0)
     },
     found: ['unreadable carried', 'rotten carried 0'],
   },
@@ -116,7 +117,7 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a fork that its parent did not grant',
-    plant: (disk) => fillLine(disk, 'fork', -1, 'fork.granted', 0, ROT),
+    plant: (disk) => rotLine(disk, 'fork', -1, 'fork.granted', 0),
     found: ['rotten fork 2', 'ungranted-fork fork of fork'],
   },
 ]
@@ -135,6 +136,19 @@ const NOTES: readonly Plant[] = [
       await (await store.session('restored')).append({ role: 'user', content: 'next' })
       await store.close()
     },
+    found: ['torn restored 2'],
+  },
+  {
+    name: 'the rest of a line that was written in two pieces, with those of somebody else in between',
+    plant: (disk) => {
+      append(disk, 'restored', Buffer.from('te","content":"lost"}],"prev":"00000000","pos":1,"crc":"00000000"}\n'))
+    },
+    found: ['torn restored 2'],
+  },
+  {
+    name: 'pieces of two lines, written at once by two writers who both lost their race',
+    plant: (disk) =>
+      append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r900","at":"2026-11","prev":"00000000","pos":1,"crc":"00000000"}\n')),
     found: ['torn restored 2'],
   },
   {

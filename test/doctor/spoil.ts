@@ -40,6 +40,12 @@ export function fillLine(disk: MemoryDisk, session: string, nth: number, type: s
   fill(disk, session, nth, lines(disk, session, nth, type).at(which) as Found, byte)
 }
 
+/** Spoils the middle of one line. */
+export function rotLine(disk: MemoryDisk, session: string, nth: number, type: string, which: number): void {
+  const { from } = lines(disk, session, nth, type).at(which) as Found
+  fill(disk, session, nth, { from: from + 60, to: from + 61 }, ROT)
+}
+
 /** Puts bytes behind the end of the last segment. */
 export function append(disk: MemoryDisk, session: string, bytes: Buffer): void {
   change(disk, segmentPath(disk, session, -1), (content) => Buffer.concat([content, bytes]))
