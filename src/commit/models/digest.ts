@@ -224,8 +224,10 @@ class Picker {
   }
 
   #text({ message, start, end }: Sentence): string {
-    const text = this.#parts[message]?.text.slice(start, Math.min(end, start + MOST_CHARACTERS)) ?? ''
-    return clip(oneLine(text.replace(MARKUP, '').replace(TOOL_HEAD, '').replaceAll('**', '')), ITEM)
+    const { role, text } = this.#parts[message] as Part
+    const shown = text.slice(start, Math.min(end, start + MOST_CHARACTERS))
+    const bare = role === 'tool' ? shown.replace(TOOL_HEAD, '').replace(/\]$/, '') : shown.replace(MARKUP, '').replaceAll('**', '')
+    return clip(oneLine(bare), ITEM)
   }
 
   /** In scripts without spaces fewer characters say as much. */
@@ -242,7 +244,7 @@ function scoresOf(parts: readonly Part[], { sentences, terms, count: all, counts
     const { message, flags, first, terms: from } = sentences[i] as Sentence
     const to = sentences[i + 1]?.terms ?? all
     const role = parts[message]?.role
-    if (to - from < 3 || role === 'tool' || role === 'system') continue
+    if (to === from || role === 'tool' || role === 'system') continue
     let sum = 0
     // The first terms are enough to judge a sentence that has thousands.
     const count = Math.min(to - from, 100)
