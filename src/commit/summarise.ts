@@ -3,6 +3,7 @@
  * in parts, and each part's overview is the next one's previous. What is too long for any part is shortened here, in the prompt alone.
  * If the provider still finds a request too long, the limit is halved and the rest goes on from where it was.
  */
+import { setImmediate } from 'node:timers/promises'
 import { asText, type MessageView, viewOf } from '../dialect/message.ts'
 import { estimateTokens } from '../dialect/tokens.ts'
 import type { StoredMessage } from '../store/transcript.ts'
@@ -48,6 +49,8 @@ export async function summarise(
       answers.push(answer)
       overview = answer.overview
       from += part.messages.length
+      // A model that does not wait for anything would otherwise hold up everything else.
+      if (from < messages.length) await setImmediate()
     } catch (error) {
       if (!(error instanceof InputTooLong) || halvings === HALVINGS) throw error
       halvings++

@@ -9,6 +9,8 @@ import { type Scan, type Sentence, scan } from './sentences.ts'
 export interface Digest {
   /** What the user asked for, in order, one for each message that asks. */
   readonly requests: readonly string[]
+  /** The first of what the user said without asking for anything. */
+  readonly opening: string | undefined
   /** What the assistant said last. */
   readonly state: readonly string[]
   /** The sentences that say most, the best first; more than are needed, since some of them are told elsewhere. */
@@ -39,17 +41,18 @@ const FACTS = 12
 const REFERENCES = 12
 const ERRORS = 4
 const QUESTIONS = 3
-/** A shorter sentence says little; characters of scripts without spaces say more. */
-const LEAST_CHARACTERS = 24
-const LEAST_DENSE = 8
+/** A shorter sentence says little. */
+const LEAST_FACT = 24
+const LEAST_REQUEST = 12
 /** Of a longer sentence the rest is not looked at. */
 const MOST_CHARACTERS = 600
 
 const TOOL_LINE = /^\[(call|result|error) (\S{1,300})(?: ([\w.:/-]{1,100}))?/gm
+const TOOL_HEAD = /^\[(?:result|error) \S{1,300} /
 const IN_OUTPUT =
   /(?:Error|Exception|Fatal|FAIL(?:ED)?|Panic): |Traceback \(|^\[error |\bexit(?:ed with)? (?:code|status) [1-9]|^(?:fatal|panic|error)(?:\[\w+\])?: /
 const NO_ERROR =
-  /\b(?:no|not|0|zero|without|any|if|never)\s(?:\w+\s)?(?:errors?|exceptions?|failures?|fail(?:ed|s|ing)?|broken)\b|没有(?:错误|异常|失败)|エラー(?:は|が)?(?:な|あり)/i
+  /\b(?:no|not|0|zero|without|any|if|never)\s(?:\w+\s)?(?:errors?|exceptions?|failures?|fail(?:ed|s|ing)?|broken)\b|没有(?:错误|异常|失败)|エラー(?:は|が)?(?:な|あり)|如果|場合|もし|만약/i
 const MARKUP = /^[\s#>*•+|-]*(?:\d{1,3}[.)] )?(?:\*\*)?/
 
 /** A part of a message: what was said in it, or what tools were told and answered. */
@@ -73,8 +76,8 @@ export function digest(messages: readonly PromptMessage[]): Digest {
   const lastBy = (role: string): number => scanned.sentences.findLast(({ message }) => parts[message]?.role === role)?.message ?? -1
   const [lastUser, lastAssistant] = [lastBy('user'), lastBy('assistant')]
   return {
-    requests: pick.requests(),
-    state: inOrder(pick.best(STATE, ({ message, code }) => message === lastAssistant && !code)),
+    ...pick.requests(),
+    state: inOrder(pick.best(STATE, ({ message, code, question }) => message === lastAssistant && !code && !question)),
     facts: pick.best(FACTS, (sentence) => pick.isFact(sentence)),
     references: references.map(({ text }) => text),
     errors: pick.errors(),
@@ -149,27 +152,24 @@ class Picker {
     return top.map((i) => ({ text: this.#text(sentences[i] as Sentence), place: i })).filter(({ text }) => text !== '')
   }
 
-  isFact({ message, code, question, start, end }: Sentence): boolean {
+  isFact(sentence: Sentence): boolean {
+    const { message, code, question, start, end } = sentence
+    if (code || question || !this.#isLong(sentence, LEAST_FACT)) return false
     const { role, text } = this.#parts[message] as Part
     // A line that ends with a colon only announces what follows.
-    return !code && !question && role !== 'tool' && role !== 'system' && !/[:：]$/.test(text.slice(Math.max(start, end - 2), end).trimEnd())
+    return role !== 'tool' && role !== 'system' && !/[:：]$/.test(text.slice(Math.max(start, end - 2), end).trimEnd())
   }
 
-  /** One for each message of the user: the first sentence that asks for something, or, as long as nothing was asked, one of substance. */
-  requests(): string[] {
-    const found: string[] = []
-    let asked = -1
+  requests(): Pick<Digest, 'requests' | 'opening'> {
+    const asks = new Map<number, Sentence>()
+    let opening: Sentence | undefined
     for (const sentence of this.#scan.sentences) {
-      const { message, flags, code, start, end } = sentence
-      if (message === asked || code || this.#parts[message]?.role !== 'user') continue
-      const long = end - start >= LEAST_CHARACTERS || (end - start >= LEAST_DENSE && this.#isDense(sentence))
-      if ((flags & REQUEST) === 0 && !(found.length === 0 && long)) continue
-      const text = this.#text(sentence)
-      if (text.length < 4) continue
-      found.push(text)
-      asked = message
+      const { message, flags, code } = sentence
+      if (code || this.#parts[message]?.role !== 'user' || asks.has(message) || !this.#isLong(sentence, LEAST_REQUEST)) continue
+      if ((flags & (REQUEST | CORRECTION)) !== 0) asks.set(message, sentence)
+      else opening ??= sentence
     }
-    return found
+    return { requests: [...asks.values()].map((one) => this.#text(one)), opening: opening && this.#text(opening) }
   }
 
   /** The last errors, each with the correction that followed it, and corrections by the user. */
@@ -177,10 +177,13 @@ class Picker {
     const { sentences } = this.#scan
     const found: string[] = []
     let fix: Sentence | undefined
+    let output = -1
     for (let i = sentences.length - 1; i >= 0 && found.length < ERRORS; i--) {
       const sentence = sentences[i] as Sentence
       const role = this.#parts[sentence.message]?.role
-      if (this.#isError(sentence)) {
+      // Of a tool's output the last line that tells of an error is the error; those before it tell where it happened.
+      if (sentence.message !== output && this.#isError(sentence)) {
+        if (role === 'tool') output = sentence.message
         const text = this.#text(sentence)
         const mended = (sentence.flags & FIX) !== 0 || fix === undefined ? undefined : this.#text(fix)
         const item = mended === undefined ? text : `${clip(text, ITEM / 2)} → ${clip(mended, ITEM / 2)}`
@@ -221,23 +224,27 @@ class Picker {
   }
 
   #text({ message, start, end }: Sentence): string {
-    const text = this.#parts[message]?.text.slice(start, Math.min(end, start + MOST_CHARACTERS)) ?? ''
-    return clip(oneLine(text.replace(MARKUP, '').replaceAll('**', '')), ITEM)
+    const { role, text } = this.#parts[message] as Part
+    const shown = text.slice(start, Math.min(end, start + MOST_CHARACTERS))
+    const bare = role === 'tool' ? shown.replace(TOOL_HEAD, '').replace(/\]$/, '') : shown.replace(MARKUP, '').replaceAll('**', '')
+    return clip(oneLine(bare), ITEM)
   }
 
-  #isDense({ message, start, end }: Sentence): boolean {
-    return /[\u3041-\ud7ff]/.test(this.#parts[message]?.text.slice(start, Math.min(end, start + LEAST_DENSE * 2)) ?? '')
+  /** In scripts without spaces fewer characters say as much. */
+  #isLong({ message, start, end }: Sentence, characters: number): boolean {
+    if (end - start >= characters) return true
+    return end - start >= characters / 3 && /[\u3041-\ud7ff]/.test(this.#parts[message]?.text.slice(start, end) ?? '')
   }
 }
 
 /** The more a sentence's terms occur elsewhere, the more it tells; decisions, beginnings, the user and the ends of the whole count more. */
-function scoresOf(parts: readonly Part[], { sentences, terms, counts }: Scan): Float64Array {
+function scoresOf(parts: readonly Part[], { sentences, terms, count: all, counts }: Scan): Float64Array {
   const scores = new Float64Array(sentences.length)
   for (let i = 0; i < sentences.length; i++) {
-    const { message, start, end, flags, first, terms: from } = sentences[i] as Sentence
-    const to = sentences[i + 1]?.terms ?? terms.length
+    const { message, flags, first, terms: from } = sentences[i] as Sentence
+    const to = sentences[i + 1]?.terms ?? all
     const role = parts[message]?.role
-    if (end - start < LEAST_DENSE || to - from < 3 || role === 'tool' || role === 'system') continue
+    if (to === from || role === 'tool' || role === 'system') continue
     let sum = 0
     // The first terms are enough to judge a sentence that has thousands.
     const count = Math.min(to - from, 100)

@@ -9,7 +9,8 @@ import { EMPTY, parseOverview, renderOverview, type Sections } from './sections.
 
 export const extractive: Model = {
   name: 'extractive',
-  inputTokens: 1_000_000,
+  // It could take any number, but works without a pause.
+  inputTokens: 100_000,
   summarise: async ({ previous, messages }) => extract(previous, messages),
 }
 
@@ -29,9 +30,10 @@ function extract(previous: string | null, messages: readonly PromptMessage[]): S
 
 /** The new overview: what the old one says, in so far as the new messages do not change it, and what they add. */
 function update(before: Sections, fresh: Digest): Sections {
-  const { requests, state, errors, references } = fresh
-  const goal = before.goal[0] ?? requests[0]
+  const { requests, state, references } = fresh
+  const goal = before.goal[0] ?? requests[0] ?? fresh.opening
   const change = requests.findLast((request) => request !== goal) ?? before.goal[1]
+  const errors = fresh.errors.filter((error) => error !== goal && error !== change)
   const told = new Set([goal, change, ...state, ...errors])
   const facts = inOrder(fresh.facts.filter(({ text }) => !told.has(text)).slice(0, NEW_FACTS))
   return {
@@ -69,8 +71,8 @@ function isStillOpen(question: string, { results, userSpoke, assistantSpoke }: D
   return call === undefined || !results.has(call)
 }
 
-function abstractOf({ requests, state, facts, calls }: Digest, count: number): string {
-  const parts = [...new Set([requests[0], state[0] ?? facts[0]?.text])].filter((part) => part !== undefined)
+function abstractOf({ requests, opening, state, facts, calls }: Digest, count: number): string {
+  const parts = [...new Set([requests[0] ?? opening, state[0] ?? facts[0]?.text])].filter((part) => part !== undefined)
   if (parts.length > 0) return parts.map((part) => short(part, parts.length === 1 ? ABSTRACT_CHARACTERS : 98)).join(' — ')
   const tools = [...new Set(calls.values())].slice(0, 5).join(', ')
   return short(`${count} messages without text${tools === '' ? '' : `; calls of ${tools}`}.`, ABSTRACT_CHARACTERS)

@@ -1,19 +1,7 @@
 /**
- * What the extractive model knows of language: the classes of characters, and words that tell what a sentence does. Words are looked up
- * by a hash that the scanner computes while it reads, so that no sentence is searched once for each word. Of scripts without spaces the
- * terms are pairs of characters, which is why their words below have two.
+ * Words that tell what a sentence does. They are looked up by a hash that the scanner computes while it reads, so that no sentence is
+ * searched once for each word. Of scripts without spaces the terms are pairs of characters, which is why their words below have two.
  */
-
-export const SPACE = 0
-export const LETTER = 1
-/** Han, kana and Hangul. */
-export const DENSE = 2
-export const NEWLINE = 3
-/** Ends a sentence if a space follows. */
-export const STOP = 4
-/** Ends a sentence wherever it stands. */
-export const FULL_STOP = 5
-export const OTHER = 6
 
 export const IGNORED = 1
 export const ERROR = 2
@@ -108,38 +96,12 @@ function learn(word: string, flag: number): void {
 
 for (const [flag, words] of WORDS) {
   for (const word of words.split(/\s+/)) {
-    // Longer words of these scripts are known by each of their pairs, which would be too many: the first tells enough.
-    learn(/^[\u3040-\ud7ff]/.test(word) ? word.slice(0, 2) : word, flag)
+    // Of longer words in these scripts the first pair tells enough.
+    if (/^[\u3040-\ud7ff]/.test(word)) learn(word.slice(0, 2), flag)
+    else {
+      learn(word, flag)
+      // The scanner folds every letter by one bit, which turns this apostrophe into another character.
+      if (word.includes("'")) learn(word.replace("'", '\u2039'), flag)
+    }
   }
-}
-
-/** The class of every UTF-16 code unit. */
-export const CLASSES = classes()
-
-function classes(): Uint8Array {
-  const table = new Uint8Array(1 << 16).fill(LETTER)
-  const set = (from: number, to: number, kind: number): void => void table.fill(kind, from, to + 1)
-  set(0x00, 0x20, SPACE)
-  set(0x21, 0x2f, OTHER)
-  set(0x3a, 0x40, OTHER)
-  set(0x5b, 0x60, OTHER)
-  set(0x7b, 0x9f, OTHER)
-  set(0xa0, 0xa0, SPACE)
-  set(0xa1, 0xbf, OTHER)
-  set(0x2000, 0x206f, OTHER)
-  set(0x3000, 0x303f, OTHER)
-  set(0x1100, 0x11ff, DENSE)
-  set(0x3041, 0x9fff, DENSE)
-  set(0xac00, 0xd7a3, DENSE)
-  set(0xf900, 0xfaff, DENSE)
-  // Halves of pairs beyond the basic plane: mostly Han and emoji.
-  set(0xd800, 0xdfff, DENSE)
-  set(0xff00, 0xff0f, OTHER)
-  set(0xff1a, 0xff20, OTHER)
-  for (const code of [0x20, 0x3000, 0xfeff]) table[code] = SPACE
-  for (const code of [0x0a, 0x0d, 0x2028, 0x2029]) table[code] = NEWLINE
-  for (const mark of '.!?…') table[mark.charCodeAt(0)] = STOP
-  for (const mark of '。！？｡．') table[mark.charCodeAt(0)] = FULL_STOP
-  for (const mark of "_'’") table[mark.charCodeAt(0)] = LETTER
-  return table
 }

@@ -18,7 +18,7 @@ const POINTING =
   /^(?:it|this|that|these|those|them|how|what|when|where|why|your|his|her|their|to see|seeing|the (?:idea|first|second|third|last|new|old|other|way|approach|one|option|version|look|sound|fact))\b|\b(?:option|version|approach|one)s?$|^(?:你|您|这|這|那|它|第)|^(?:これ|それ|あれ|この|その|あの|あなた)|^(?:이것|그것|저것|이거|그거|이 |그 |저 )/i
 const ARTICLES = /^(?:a|an|the|my|to|using|use|really|very)\s/i
 const LANGUAGES =
-  /\b(?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|hindi|chinese|mandarin|japanese|korean|vietnamese|thai|swedish|norwegian|danish|finnish|czech|greek)\b|[中英日韩韓法德俄]文|[中日英韓]国?語|[汉漢英日韩法德俄]语|한국어|영어|일본어|중국어/i
+  /\b(?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|hindi|chinese|mandarin|japanese|korean|vietnamese|thai|swedish|norwegian|danish|finnish|czech|greek)\b|[中英日韩韓法德俄]文|(?:中国|日本|韓国|英|独|仏)語|[汉漢英日韩法德俄]语|한국어|영어|일본어|중국어/i
 
 function preference(what: string | undefined): Topic | undefined {
   const [liked = '', other] = (what ?? '')

@@ -55,11 +55,12 @@ function belongs(char: number): boolean {
   return !ENDS.has(char)
 }
 
-const ENDS = new Set([...'"\'`()<>[]{},;|*!=$'].map((mark) => mark.charCodeAt(0)))
+const ENDS = new Set([...'"\'`()<>[]{},;|*!'].map((mark) => mark.charCodeAt(0)))
 
 /** Without the punctuation of the sentence around it. */
 function trimmed(word: string): string {
   let end = word.length
   while (end > 0 && '.:?&'.includes(word[end - 1] as string)) end--
-  return word.slice(0, end)
+  // What stands behind `path=`; an address may have such a sign itself.
+  return URL_LIKE.test(word) ? word.slice(0, end) : word.slice(word.lastIndexOf('=', end - 1) + 1, end)
 }

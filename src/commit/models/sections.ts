@@ -75,12 +75,13 @@ function bounded(section: Section, items: readonly string[], scale: number): str
   return section === 'goal' ? [...kept.slice(0, 1), ...kept.slice(1).toReversed()] : kept.toReversed()
 }
 
+/** Anything but visible characters with single spaces between them. */
+const UNEVEN = /\p{Cc}|[^\S ]| {2}/u
+
 /** On one line, without control characters and halves of pairs. */
 export function oneLine(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
-    .trim()
+  const whole = text.toWellFormed()
+  return (UNEVEN.test(whole) ? whole.replace(/[\s\p{Cc}]+/gu, ' ') : whole).trim()
 }
 
 /** The beginning of a text, at most so many bytes, cut between words where there are any. */
