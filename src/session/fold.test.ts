@@ -211,7 +211,18 @@ describe('a state', () => {
       'segment.sealed',
     ] as const) {
       const { version, updatedAt } = notebook.state
-      notebook.write(type, { model: 'm', inputTokens: 1, outputTokens: 1, session: 'x', why: 'size' })
+      notebook.write(type, {
+        model: 'm',
+        inputTokens: 1,
+        outputTokens: 1,
+        session: 'x',
+        why: 'size',
+        archive: 1,
+        takes: [],
+        covers: [],
+        n: 0,
+        t: 0,
+      })
       versions.push([type, notebook.state.version === version && notebook.state.updatedAt === updatedAt])
     }
     expect(versions.filter(([, same]) => !same)).toEqual([])

@@ -90,6 +90,8 @@ describe('a fork', () => {
       t: 30,
       status: 'completed' as const,
       attempts: 1,
+      lease: null,
+      waitMs: 0,
       ended: 850,
       updatedAt: '',
       retracted: false,

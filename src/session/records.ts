@@ -135,14 +135,6 @@ export interface CommitFailed {
   readonly waitMs: number
 }
 
-export interface CommitCancelled extends Keyed {
-  readonly archive: number
-}
-
-export interface MemoriesRetracted extends Keyed {
-  readonly archive: number
-}
-
 /** What an archive adds to what is known of an owner. */
 export interface ExtractedMemory {
   readonly id: string

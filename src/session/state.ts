@@ -129,7 +129,7 @@ export interface Archive extends Amount {
 }
 
 /** Held for `ms` from when somebody first saw the record at `at`; renewed by another record. */
-export interface Lease {
+interface Lease {
   readonly worker: string
   readonly at: number
   readonly ms: number

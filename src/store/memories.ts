@@ -18,7 +18,7 @@ export interface Memory {
 }
 
 /** What one finished archive says. */
-export interface Extraction {
+interface Extraction {
   readonly at: string
   readonly session: string
   readonly archive: number
@@ -27,7 +27,7 @@ export interface Extraction {
 }
 
 /** Memories of one owner with the same key are one, with the last text; one without a text is gone. */
-export function mergeMemories(extractions: readonly Extraction[]): Memory[] {
+function mergeMemories(extractions: readonly Extraction[]): Memory[] {
   const merged = new Map<string, Memory>()
   const ordered = extractions.toSorted((a, b) => compare(a.at, b.at) || compare(a.session, b.session) || a.archive - b.archive)
   for (const { at, session, archive, owner, memories } of ordered) {

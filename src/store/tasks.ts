@@ -138,12 +138,12 @@ export class Task {
 }
 
 /** A task's id tells its session, so that it can be found without looking at every one. */
-export function taskId(session: string, task: string): string {
+function taskId(session: string, task: string): string {
   return `${task}.${Buffer.from(session).toString('base64url')}`
 }
 
 /** The session of a task's id, and the id of the record that made it; undefined if it cannot be one. */
-export function parseTaskId(id: string): { session: string; task: string } | undefined {
+function parseTaskId(id: string): { session: string; task: string } | undefined {
   const match = /^([0-9a-f-]{36})\.([A-Za-z0-9_-]+)$/.exec(id)
   if (match === null) return undefined
   return { task: match[1] as string, session: Buffer.from(match[2] as string, 'base64url').toString('utf8') }

@@ -24,7 +24,7 @@ export function rank(query: string, candidates: readonly Recalled[]): Recalled[]
 }
 
 /** Words in small letters; of scripts without spaces, every character and every pair. */
-export function termsOf(text: string): string[] {
+function termsOf(text: string): string[] {
   const terms: string[] = []
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}_]+/gu)) {
     if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(word)) terms.push(word)

@@ -65,7 +65,7 @@ export function unitsOf<T extends Item>(items: readonly T[]): { units: Unit<T>[]
 }
 
 /** Where turns begin: the indexes of messages in which the user speaks. */
-export function turnStarts(views: readonly MessageView[]): number[] {
+function turnStarts(views: readonly MessageView[]): number[] {
   return views.flatMap((view, index) => (view.role === 'user' && view.results.length === 0 ? [index] : []))
 }
 
