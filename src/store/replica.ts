@@ -190,6 +190,7 @@ export class Replica<S> {
       await this.#lookUp(waiting)
       const plan = this.#plan(waiting)
       if (plan.opens !== undefined) {
+        this.#requireKnown()
         await this.#seal(plan.opens)
         continue
       }
@@ -272,7 +273,8 @@ export class Replica<S> {
       planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
-    if (counted.length > 0 && size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)) {
+    const full = size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)
+    if (counted.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
       const { prev } = group
       const body = this.#sealBody('size')
       const record = countedAt(body.draft, group.add(body), prev)
@@ -344,12 +346,22 @@ export class Replica<S> {
   /** Leaves a segment in which records may be placed: seals one that can no longer be synced, and makes the next where one is sealed. */
   async #makeWritable(urgent: boolean): Promise<void> {
     const tail = this.#tail
+    this.#requireKnown()
     for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
       if (tail.suspect && tail.writable) await this.#seal('sync failed')
       else if (!tail.writable) await tail.roll(urgent)
       else return
     }
     throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')
+  }
+
+  /** A checkpoint by software that does not know every record would forget what they say. */
+  #requireKnown(): void {
+    if (this.#options.model.mayCheckpoint?.(this.#tail.state) !== false) return
+    throw new HoldfastError(
+      'UNSUPPORTED_VERSION',
+      'A newer Holdfast has written records here whose type this one does not know, so it must not begin a new segment. Use the newer one.',
+    )
   }
 
   /** Places a seal, or meets one that another process placed first. */
