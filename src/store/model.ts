@@ -17,7 +17,7 @@ export interface Model<S> {
 }
 
 /** A record that was placed: its id, and where it stands. */
-export interface Written extends Place {
+interface Written extends Place {
   readonly id: string
 }
 
