@@ -1,4 +1,6 @@
 /** Holdfast: sessions for AI agents that cannot be lost, doubled or corrupted. */
+export { type DoctorOptions, type DoctorProgress, doctor } from './doctor/doctor.ts'
+export type { Finding, FindingKind } from './doctor/findings.ts'
 export { type ErrorCode, HoldfastError, type HoldfastErrorOptions, type Outcome } from './errors.ts'
 export { LIMITS, type Limits } from './record/limits.ts'
 export type { JournalRecord, Json, JsonObject } from './record/record.ts'

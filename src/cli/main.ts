@@ -1,37 +1,77 @@
 #!/usr/bin/env node
 /**
- * The command line: reads arguments and picks a command. Standard output belongs to what was asked for; messages for people go to
- * standard error. Every mistake in the arguments ends with exit code 2, which Commander would report as 1.
+ * The command line: finds the command, runs it, and ends with the exit code that CLI users rely on.
+ *
+ *   0 done   1 failed   2 wrong usage   3 not found   4 conflict   5 damage found   6 no space   130 interrupted
+ *
+ * SIGINT and SIGTERM stop a command at its next step: what it accepted is flushed to the disk first, and what it acknowledged is there
+ * already. A second signal does not wait.
  */
 import { createRequire } from 'node:module'
-import { Command, CommanderError } from 'commander'
-import pc from 'picocolors'
+import { wrongUsage } from './arguments.ts'
+import type { CommandSpec } from './commands.ts'
+import { Context } from './context.ts'
+import { Output } from './output.ts'
+import { makeProgram } from './program.ts'
+import { inBlock } from './terminal.ts'
 
-const WRONG_USAGE = 2
+const INTERRUPTED = 130
 
+const words = process.argv.slice(2)
+/** Before the parser is done, only these tell in which way to complain. Behind `--` there are no options. */
+const flags = words.slice(0, words.includes('--') ? words.indexOf('--') : undefined)
+const wantsJson = flags.includes('--json')
 /** Asked by the package's own name, because this file lies at different depths in dist and in the tests' build. */
-const { version } = createRequire(import.meta.url)('holdfast/package.json') as { version: string }
+const version = flags.includes('--version') ? (createRequire(import.meta.url)('holdfast/package.json') as { version: string }).version : ''
+const stop = new AbortController()
+const out = new Output({ json: wantsJson, quiet: flags.includes('--quiet'), onGone: () => stop.abort() })
+let interrupted = false
 
-const program = new Command('holdfast')
-  .usage('<command> [options]')
-  .description('Sessions for AI agents that cannot be lost, doubled or corrupted.')
-  .version(version, '--version', 'print the version')
-  .helpOption('--help', 'print this help')
-  .helpCommand('help [command]', 'print the help of a command')
-  .configureHelp({ styleTitle: (title) => pc.bold(title) })
-  .showHelpAfterError('Run "holdfast --help" to see what there is.')
-  .exitOverride()
-
-/** Without a single command Commander would complain of too many arguments. */
-program.on('command:*', ([name]: string[]) => {
-  program.error(`error: unknown command '${name}'`, { code: 'commander.unknownCommand' })
-})
-
-try {
-  const words = process.argv.slice(2)
-  if (words.length === 0) program.outputHelp()
-  else await program.parseAsync(words, { from: 'user' })
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error
-  process.exitCode = error.exitCode === 0 ? 0 : WRONG_USAGE
+function interrupt(): void {
+  if (interrupted) process.exit(INTERRUPTED)
+  interrupted = true
+  stop.abort()
 }
+
+async function start(spec: CommandSpec, args: readonly unknown[], options: Readonly<Record<string, unknown>>): Promise<void> {
+  const context = new Context(out, stop.signal, options)
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
+  // A command that waits for the store, and not for its signal, is ended by closing the store under it.
+  stop.signal.addEventListener('abort', () => void context.close().catch(() => undefined))
+  try {
+    const run = await spec.load()
+    await run(context, args as never, options as never)
+  } finally {
+    await context.close()
+  }
+}
+
+async function main(): Promise<number> {
+  let complaint = ''
+  const complain = (text: string): void => {
+    complaint += text
+  }
+  const program = makeProgram({ words, version, start, complain })
+  try {
+    if (words.length === 0) program.outputHelp()
+    else await program.parseAsync(words, { from: 'user' })
+    return process.exitCode === undefined ? 0 : Number(process.exitCode)
+  } catch (error) {
+    if (!isOfParser(error)) return interrupted || out.gone ? 0 : out.fail(error)
+    if (error.exitCode === 0) return 0
+    const mistake = wrongUsage(error.message.replace(/^error: /, ''))
+    if (wantsJson) return out.fail(mistake)
+    process.stderr.write(inBlock(complaint))
+    return mistake.exitCode
+  }
+}
+
+/** Commander's errors: it also throws when it has printed what was asked for. */
+function isOfParser(error: unknown): error is Error & { readonly exitCode: number } {
+  return error instanceof Error && error.name === 'CommanderError'
+}
+
+const code = await main()
+await out.flush()
+process.exit(interrupted ? INTERRUPTED : code)

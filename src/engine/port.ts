@@ -33,8 +33,23 @@ export interface Engine {
   /** Calls back soon after something may have changed. A hint: calls may be missing or too many. Returns how to stop. */
   watch(hint: () => void): () => void
 
+  /**
+   * What lies beside the lines of one journal, or of the store, and does not belong there or does not agree with them. For an engine that keeps
+   * more than lines. Changes nothing; may run while others write. UNREADABLE if it cannot look.
+   */
+  inspect?(name?: string): AsyncIterable<Oddity>
+
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
+}
+
+/** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. */
+export interface Oddity {
+  readonly kind: 'stale-index' | 'leftover' | 'foreign-file'
+  /** As an operator would name it. */
+  readonly file: string
+  /** First position of the segment that it concerns. */
+  readonly segment?: number
 }
 
 export interface Supports {
@@ -89,9 +104,16 @@ export interface Journal {
 
   /**
    * What is known of these keys, of records at positions from `from` on and before `before`, which must be the first position of a
-   * segment: it answers for sealed segments. A lost index is rebuilt first; it never answers "unknown" for a key that counts.
+   * segment: it answers for sealed segments. Of several entries of one key in that range it returns the one with the highest position,
+   * and of those the one with the highest index. A lost index is rebuilt first; it never answers "unknown" for a key that counts.
    */
   lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]>
+
+  /**
+   * Hands over what is known of the keys of a segment that was sealed and ends at `end`, the highest entry of each, all of them: saves
+   * the engine reading it again. A hint; returns at once, and never fails.
+   */
+  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void
 
   /** Removes every segment that ends at or before position `before`. Durable on return. Tells how many bytes were freed. */
   purge(before: number): Promise<number>

@@ -11,6 +11,8 @@ export interface Operation<S, R> {
   /** Removes something, so it may use the space kept in reserve. */
   readonly urgent?: boolean
   decide(state: S, known: Known): Decision<R>
+  /** Called at once when it is refused or fails, before anything that waits behind it is decided. */
+  readonly refused?: (error: unknown) => void
 }
 
 /** What is known of a key: the last record that holds it. */

@@ -4,7 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import { checkDescription, checkId } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
 import type { Description } from '../session/records.ts'
-import type { Parent } from '../session/state.ts'
+import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
 import { Handle } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
 
@@ -13,6 +13,7 @@ export interface TreeNode {
   readonly kind: 'root' | 'fork' | 'child'
   readonly title: string | null
   readonly status: SessionInfo['status']
+  readonly version: string
   /** The message that it began from. */
   readonly message: string | null
   readonly children: readonly TreeNode[]
@@ -57,24 +58,39 @@ export async function beget(parent: Handle, { kind, id, key, message, born, desc
   return begotten.id
 }
 
+/** How a session hangs on the one before. */
+type Branch = Pick<TreeNode, 'kind' | 'message'>
+
 /** A tree is cut off behind this many sessions. */
 const TREE_LIMIT = 1000
 
-/** A session with its forks and children, and theirs. */
+/** A session with its forks and children, and theirs. One that cannot be read is in it, flagged; one that was never made is not. */
 export async function treeOf(root: Handle): Promise<TreeNode> {
   await root.liveState()
   let left = TREE_LIMIT
-  const grow = async (handle: Handle, kind: TreeNode['kind'], message: string | null): Promise<TreeNode> => {
-    const state = await handle.state()
+  const grow = async (handle: Handle, { kind, message }: Branch, parent?: string): Promise<TreeNode | undefined> => {
+    const state = await stateOrFlag(handle)
+    if (typeof state === 'string') {
+      return { session: handle.id, kind, title: null, status: state, version: ABSENT_VERSION, message, children: [] }
+    }
+    // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
+    if (parent !== undefined && state.parent?.session !== parent) return undefined
     const children: TreeNode[] = []
     for (const grant of state.grants.filter(({ born }) => born === state.born)) {
-      const begotten = new Handle(root.parts, grant.session)
-      // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
-      if ((await begotten.state()).parent?.session !== handle.id) continue
-      if (--left > 0) children.push(await grow(begotten, grant.kind, grant.message))
+      const child = --left > 0 ? await grow(new Handle(root.parts, grant.session), grant, handle.id) : undefined
+      if (child !== undefined) children.push(child)
     }
-    const { status } = infoOf(handle.id, state, handle.held.replica.damage)
-    return { session: handle.id, kind, title: state.title, status, message, children }
+    const { status, version } = infoOf(handle.id, state, handle.held.replica.damage)
+    return { session: handle.id, kind, title: state.title, status, version, message, children }
   }
-  return grow(root, 'root', null)
+  return (await grow(root, { kind: 'root', message: null })) as TreeNode
+}
+
+async function stateOrFlag(handle: Handle): Promise<SessionState | 'damaged' | 'unreadable'> {
+  try {
+    return await handle.state()
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+    return error.code === 'DAMAGED' ? 'damaged' : 'unreadable'
+  }
 }

@@ -83,7 +83,7 @@ async function infoOfName(parts: StoreParts, name: string): Promise<SessionInfo 
 }
 
 /** The id of a session that cannot tell it: the name of its journal begins with it, if it is short and plain. */
-function idOf({ engine, space }: StoreParts, name: string): string {
+export function idOf({ engine, space }: StoreParts, name: string): string {
   const candidate = name.slice(name.lastIndexOf('/') + 1).replace(/-[0-9a-f]{32}$/, '')
   return candidate !== '' && engine.name(space, candidate) === name ? candidate : name
 }

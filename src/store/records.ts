@@ -150,24 +150,29 @@ export class Records {
   async #carriedFrom(segments: readonly number[], index: number, bounds: Bounds): Promise<Map<number, Found>> {
     const all = new Map<number, Found>()
     for (const segment of segments.slice(index + 1)) {
-      const carried = await this.#preamble(segment)
-      if (carried.length === 0) break
+      const { carried, told } = await this.#preamble(segment)
+      // A preamble that was lost tells nothing: the next segment carries what that one had carried.
+      if (carried.length === 0 && told) break
       for (const found of carried) if (found.at >= bounds.first && found.at <= bounds.last) all.set(found.at, found)
     }
     return new Map([...all].sort(([a], [b]) => a - b))
   }
 
-  async #preamble(segment: number): Promise<Found[]> {
+  /** The lines that a segment carries. `told`: its checkpoint can be read. */
+  async #preamble(segment: number): Promise<{ carried: Found[]; told: boolean }> {
     const carried: Found[] = []
+    let told = false
     for (let from = segment, limit = 4096; ; limit = WINDOW_BYTES) {
       const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
-      if (chunk === undefined || chunk.next === from) return carried
+      if (chunk === undefined || chunk.next === from) return { carried, told }
       for (const line of chunk.lines) {
         const decoded = decodeLine(line.bytes)
         if (decoded.kind !== 'record') continue
         const { record, crc } = decoded
-        if (record.type === 'checkpoint' ? record.carries === 0 : record.pos === line.at) return carried
-        if (record.type !== 'checkpoint' && (record.pos as number) < segment) {
+        // A checkpoint that carries nothing is not the end of it: another helper may have carried lines behind it.
+        if (record.type === 'checkpoint') told = true
+        else if (record.pos === line.at) return { carried, told }
+        else if ((record.pos as number) < segment) {
           carried.push({ record, crc, at: record.pos as number, end: (record.pos as number) + line.bytes.length + 1 })
         }
       }

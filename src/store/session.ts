@@ -15,6 +15,7 @@ import { digestOf } from '../session/keys.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, type Usage } from '../session/state.ts'
+import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
 import { beget, type TreeNode, treeOf } from './family.ts'
@@ -30,6 +31,8 @@ export interface AppendOptions extends WriteOptions {
   readonly ids?: readonly (string | undefined)[]
   /** The message that these follow; the head unless told. Another one moves the head, as `revert` does. */
   readonly parent?: string
+  /** Of messages that are under way together: none is appended behind one that was refused. @internal */
+  readonly chain?: Chain
 }
 
 export interface Appended extends Written {
@@ -75,7 +78,11 @@ export class Session {
     const tokens = copies.reduce((sum, { text }) => sum + estimateTokens(text), 0)
     const parent = options.parent === undefined ? undefined : await this.#handle.locate(options.parent)
     const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options, parent)
-    const make = (full: decide.Terms) => decide.append(full, { messages, ids, tokens, parent: parent?.point })
+    const link = options.chain?.link()
+    const make = (full: decide.Terms) => {
+      const operation = decide.append(full, { messages, ids, tokens, parent: parent?.point })
+      return link === undefined ? operation : link(operation)
+    }
     const { version, duplicate, placed, first } = await this.#handle.submitCreating(terms, make)
     const record =
       placed === undefined

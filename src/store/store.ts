@@ -22,6 +22,11 @@ export class Store implements AsyncDisposable {
     this.#parts = parts
   }
 
+  /** For the rooms that work on a store as a whole. @internal */
+  get parts(): StoreParts {
+    return this.#parts
+  }
+
   get space(): string {
     return this.#parts.space
   }

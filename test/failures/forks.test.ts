@@ -10,7 +10,8 @@ const SMALL = { limits: { segmentBytes: 2000 } }
 
 async function bytesOnDisk(): Promise<number> {
   const names = await readdir(join(directory().path, 'sessions'), { recursive: true })
-  const files = names.filter((name) => /\.(jsonl|ids)$/.test(name))
+  // Id files are derived, and merged in the background meanwhile.
+  const files = names.filter((name) => name.endsWith('.jsonl'))
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(directory().path, 'sessions', name))).size))
   return sizes.reduce((sum, size) => sum + size, 0)
 }

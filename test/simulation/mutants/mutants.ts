@@ -174,7 +174,9 @@ export const MUTANTS: readonly Mutant[] = [
     bug: 'What was acknowledged vanished at a power loss.',
     seed: 1,
     trouble: 'power',
-    edits: [{ file: JOURNAL, find: 'if (options.sync !== false) await open.sync()', replace: 'open.sync().catch(() => undefined)' }],
+    edits: [
+      { file: JOURNAL, find: 'options.sync === false ? undefined : open.sync()', replace: 'void open.sync().catch(() => undefined)' },
+    ],
   },
   {
     name: 'late helpers do not look',
@@ -224,9 +226,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: JOURNAL,
-        find: 'const announced = this.#parts.feed.announce(this.name)\n      if (announced !== undefined) await announced',
+        find: 'const announced = this.#parts.feed.announce(this.name)',
         replace:
-          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#parts.feed.announce(this.name)))',
+          'const announced = undefined\n      queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#parts.feed.announce(this.name)))',
       },
     ],
   },

@@ -1,0 +1,47 @@
+/** What stands on the command line: its values, checked, and the options that every command has. */
+import { HoldfastError } from '../errors.ts'
+
+export interface GlobalOptions {
+  readonly store?: string
+  readonly space?: string
+  readonly json?: boolean
+  readonly quiet?: boolean
+}
+
+export function wrongUsage(message: string, details: Readonly<Record<string, unknown>> = {}): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', message, { details })
+}
+
+/** Reads the value of an option that is a whole number. */
+export function count(flag: string): (value: string) => number {
+  return (value) => {
+    const number = Number(value)
+    if (!/^\d+$/.test(value) || !Number.isSafeInteger(number)) throw wrongUsage(`${flag} must be a whole number; got "${value}".`)
+    return number
+  }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
+
+/** Reads the value of an option that is a length of time, to milliseconds. */
+export function duration(flag: string): (value: string) => number {
+  return (value) => {
+    const [, amount, unit] = /^(\d{1,9})([smhdw])$/.exec(value) ?? []
+    if (amount === undefined || unit === undefined) {
+      throw wrongUsage(`${flag} must be a number with a unit, such as 45s, 30m, 12h, 30d or 4w; got "${value}".`)
+    }
+    return Number(amount) * (UNIT_MS[unit] as number)
+  }
+}
+
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}
+
+/** Options without those that were not given: absent is not the same as undefined. */
+export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}

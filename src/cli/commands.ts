@@ -1,0 +1,206 @@
+/**
+ * The command table: what there is, in the order in which the help shows it. The help, the parser and the completion scripts are all made
+ * from it. The code of a command is loaded when it runs, so that none pays for another.
+ */
+import { collect, count, duration } from './arguments.ts'
+import type { Context } from './context.ts'
+
+/** The words and the options are what the table says of them; each command names their types itself. */
+type Run = (context: Context, words: never, options: never) => Promise<void>
+
+export interface OptionSpec {
+  readonly flags: string
+  readonly about: string
+  readonly parse?: (value: string, before?: never) => unknown
+  readonly choices?: readonly string[]
+  readonly default?: string
+  /** The value is a file. */
+  readonly file?: boolean
+}
+
+export interface CommandSpec {
+  readonly name: string
+  readonly about: string
+  /** As the help shows them: `<needed>`, `[optional]`, `<several...>`. */
+  readonly words: readonly { readonly word: string; readonly about: string; readonly choices?: readonly string[] }[]
+  readonly options?: readonly OptionSpec[]
+  /** Words may begin with a dash. */
+  readonly dashes?: boolean
+  readonly load: () => Promise<Run>
+}
+
+export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
+  { flags: '--store <where>', about: 'directory of the store (else $HOLDFAST_STORE, else ~/.holdfast)', file: true },
+  { flags: '--space <name>', about: 'space whose sessions to use' },
+  { flags: '--json', about: 'print one JSON object a line' },
+  { flags: '--quiet', about: 'no notes and no progress' },
+]
+
+const ID = { word: '<id>', about: 'id of the session' }
+const DESCRIBING: readonly OptionSpec[] = [
+  { flags: '--owner <owner>', about: 'whose it is' },
+  { flags: '--workspace <workspace>', about: 'the project that it belongs to' },
+]
+
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'new',
+    about: 'create a session',
+    words: [{ word: '[id]', about: 'its id; made if it is not given' }],
+    options: [
+      { flags: '--title <text>', about: 'its title' },
+      { flags: '--tag <tag>', about: 'a tag; may be repeated', parse: collect },
+      ...DESCRIBING,
+      { flags: '--parent <id>', about: 'the session that this one is a child of' },
+    ],
+    load: async () => (await import('./new.ts')).create,
+  },
+  {
+    name: 'append',
+    about: 'append a message, or a stream of them; creates the session on first use',
+    words: [ID, { word: '[text]', about: 'the content; else standard input, if it is piped' }],
+    options: [
+      { flags: '--role <role>', about: 'who says it', default: 'user' },
+      { flags: '--message-id <id>', about: 'id of the message: sent again, it is there once' },
+      { flags: '--key <key>', about: 'key of this operation: tried again, it happens once' },
+      { flags: '--expect <version>', about: 'only if the session still has this version' },
+      { flags: '--jsonl <file>', about: 'messages, one a line, from a file or - for standard input', file: true },
+    ],
+    load: async () => (await import('./append.ts')).append,
+  },
+  {
+    name: 'show',
+    about: 'print the messages of a session, oldest first',
+    words: [ID],
+    options: [
+      { flags: '--limit <n>', about: 'only the newest ones', parse: count('--limit') },
+      { flags: '--before <id>', about: 'only those before this message' },
+      { flags: '--archived', about: 'also those that archives hold' },
+      { flags: '--follow', about: 'go on with what is appended from now on, by whichever process' },
+    ],
+    load: async () => (await import('./show.ts')).show,
+  },
+  {
+    name: 'list',
+    about: 'list sessions, those changed last first',
+    words: [],
+    options: [
+      { flags: '--query <words>', about: 'words that the id or the title must have' },
+      { flags: '--tag <tag>', about: 'only those with this tag' },
+      { flags: '--owner <owner>', about: 'only those of this owner' },
+      { flags: '--workspace <workspace>', about: 'only those of this project' },
+      { flags: '--parent <id>', about: 'only forks and children of this session' },
+      { flags: '--deleted', about: 'those that were deleted, instead of those that were not' },
+      { flags: '--limit <n>', about: 'how many at most', parse: count('--limit') },
+      { flags: '--cursor <cursor>', about: 'go on where the page before ended' },
+      { flags: '--order <order>', about: 'what to sort by', choices: ['updated', 'created', 'title'] },
+    ],
+    load: async () => (await import('./list.ts')).list,
+  },
+  {
+    name: 'title',
+    about: 'give a session a title',
+    words: [ID, { word: '<text>', about: 'the title; empty to take it away' }],
+    load: async () => (await import('./describe.ts')).title,
+  },
+  {
+    name: 'tag',
+    about: 'add tags with +tag, remove them with -tag',
+    words: [ID, { word: '<changes...>', about: '+tag or -tag' }],
+    dashes: true,
+    load: async () => (await import('./describe.ts')).tag,
+  },
+  {
+    name: 'snapshot',
+    about: 'name the present state, to return to it',
+    words: [ID, { word: '<name>', about: 'name of the snapshot' }],
+    load: async () => (await import('./branch.ts')).snapshot,
+  },
+  {
+    name: 'revert',
+    about: 'go back to a snapshot or a message; destroys nothing',
+    words: [ID, { word: '<target>', about: 'a snapshot, or the id of a message' }],
+    load: async () => (await import('./branch.ts')).revert,
+  },
+  {
+    name: 'undo',
+    about: 'take back the last revert',
+    words: [ID],
+    load: async () => (await import('./branch.ts')).undo,
+  },
+  {
+    name: 'fork',
+    about: 'begin a session with the messages of another one',
+    words: [ID],
+    options: [
+      { flags: '--at <id>', about: 'the message that the fork ends with; else the last one' },
+      { flags: '--as <id>', about: 'id of the new session' },
+    ],
+    load: async () => (await import('./family.ts')).fork,
+  },
+  {
+    name: 'tree',
+    about: 'show the forks and children of a session',
+    words: [ID],
+    load: async () => (await import('./family.ts')).tree,
+  },
+  {
+    name: 'usage',
+    about: 'tokens that calls to models took, of a session or of all',
+    words: [{ word: '[id]', about: 'id of the session' }],
+    load: async () => (await import('./usage.ts')).usage,
+  },
+  {
+    name: 'share',
+    about: 'make a token that lets its holder read the session as it is now',
+    words: [ID],
+    options: [{ flags: '--expires <duration>', about: 'how long it is good for, such as 7d', parse: duration('--expires') }],
+    load: async () => (await import('./sharing.ts')).share,
+  },
+  {
+    name: 'shares',
+    about: 'list the shares of a session',
+    words: [ID],
+    load: async () => (await import('./sharing.ts')).shares,
+  },
+  {
+    name: 'unshare',
+    about: 'revoke a share',
+    words: [ID, { word: '<share>', about: 'id of the share' }],
+    load: async () => (await import('./sharing.ts')).unshare,
+  },
+  {
+    name: 'doctor',
+    about: 'verify every checksum, chain and file; exits with 5 if there is damage',
+    words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
+    name: 'delete',
+    about: 'delete a session; it can be restored until it is purged',
+    words: [ID],
+    load: async () => (await import('./removal.ts')).remove,
+  },
+  {
+    name: 'restore',
+    about: 'bring back a deleted session',
+    words: [ID],
+    load: async () => (await import('./removal.ts')).restore,
+  },
+  {
+    name: 'purge',
+    about: 'destroy what was deleted long ago, but for what a fork still reaches',
+    words: [],
+    options: [
+      { flags: '--older-than <duration>', about: 'deleted at least this long ago', parse: duration('--older-than'), default: '30d' },
+      { flags: '--dry-run', about: 'only tell what would be destroyed' },
+    ],
+    load: async () => (await import('./removal.ts')).purge,
+  },
+  {
+    name: 'completion',
+    about: 'print a script that completes words in a shell',
+    words: [{ word: '<shell>', about: 'which shell', choices: ['bash', 'zsh', 'fish'] }],
+    load: async () => (await import('./completion.ts')).completion,
+  },
+]

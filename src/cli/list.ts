@@ -1,0 +1,69 @@
+/** `list`: the sessions of a store. Those that cannot be read are among them, flagged. */
+import type { SessionInfo } from '../store/info.ts'
+import type { ListOptions } from '../store/list.ts'
+import { given } from './arguments.ts'
+import type { Context } from './context.ts'
+import { collectSessions } from './sessions.ts'
+import { relativeTime } from './terminal.ts'
+
+export async function list(context: Context, _: [], options: ListOptions): Promise<void> {
+  const { out } = context
+  const store = await context.read()
+  const { query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin } = options
+  const progress = out.progress()
+  const startedAt = performance.now()
+  const ticking = setInterval(
+    () => progress.update(`looking at every session: ${Math.round((performance.now() - startedAt) / 1000)} s`),
+    200,
+  )
+  const wanted = given({ query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin })
+  const { sessions, cursor } = await collectSessions(store, wanted).finally(() => {
+    clearInterval(ticking)
+    progress.end()
+  })
+  const now = Date.now()
+  const { colours } = out
+  await out.results(
+    sessions,
+    fieldsOf,
+    [
+      { title: 'ID', shrinks: true },
+      { title: 'TITLE', shrinks: true },
+      { title: 'MESSAGES', align: 'right' },
+      { title: 'UPDATED', style: colours.dim },
+      { title: 'TAGS', shrinks: true, style: colours.cyan },
+      { title: 'STATUS', style: colours.yellow },
+    ],
+    (info) => [
+      info.id,
+      info.title ?? '',
+      String(info.messageCount),
+      relativeTime(info.updatedAt, now),
+      info.tags.join(' '),
+      info.status === 'ok' ? '' : info.status,
+    ],
+  )
+  const ill = sessions.filter(({ status }) => status === 'damaged' || status === 'unreadable')
+  if (ill.length > 0) {
+    const ids = ill.map(({ id }) => id)
+    out.warn(`${ill.length} of ${sessions.length} sessions are damaged or unreadable. Run \`holdfast doctor\`.`, {
+      sessions: ids.slice(0, 100),
+    })
+  }
+  if (cursor !== null) out.aside({ next_cursor: cursor }, `There are more: --cursor ${cursor}`)
+  if (sessions.length === 0) out.note('No sessions.')
+}
+
+function fieldsOf(info: SessionInfo): object {
+  return {
+    session_id: info.id,
+    title: info.title,
+    message_count: info.messageCount,
+    total_message_count: info.totalMessageCount,
+    updated_at: info.updatedAt === '' ? null : info.updatedAt,
+    tags: info.tags,
+    parent: info.parent?.session ?? null,
+    parent_kind: info.parent?.kind ?? null,
+    status: info.status,
+  }
+}

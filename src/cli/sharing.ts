@@ -1,0 +1,48 @@
+/** `share`, `shares` and `unshare`: a token lets its holder read a session as it was when it was shared. */
+import { given } from './arguments.ts'
+import type { Context } from './context.ts'
+import { relativeTime } from './terminal.ts'
+
+export async function share(context: Context, [id]: [string], { expires }: { readonly expires?: number }): Promise<void> {
+  const session = await (await context.write()).session(id)
+  const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
+  const granted = await session.share(given({ expiresAt }))
+  const { version, token } = granted
+  const fields = { session_id: id, version, share_id: granted.share, token, expires_at: expiresAt?.toISOString() ?? null }
+  await context.out.result(fields, () => token)
+  const until =
+    expiresAt === undefined ? 'until it is revoked' : `for ${relativeTime(expiresAt.toISOString(), Date.now()).replace('in ', '')}`
+  context.out.note(`The token is shown this once and is good ${until}: \`holdfast unshare\` with ${granted.share} revokes it.`)
+}
+
+export async function shares(context: Context, [id]: [string]): Promise<void> {
+  const { out } = context
+  const session = await (await context.read()).session(id)
+  const { shares: granted } = await session.info()
+  const now = Date.now()
+  await out.results(
+    granted,
+    (one) => ({
+      session_id: id,
+      share_id: one.id,
+      granted_at: one.grantedAt,
+      expires_at: one.expiresAt,
+      message_count: one.messageCount,
+    }),
+    [{ title: 'SHARE', shrinks: true }, { title: 'MESSAGES', align: 'right' }, { title: 'GRANTED' }, { title: 'EXPIRES' }],
+    (one) => [
+      one.id,
+      String(one.messageCount),
+      relativeTime(one.grantedAt, now),
+      one.expiresAt === null ? 'never' : Date.parse(one.expiresAt) <= now ? 'expired' : relativeTime(one.expiresAt, now),
+    ],
+  )
+  if (granted.length === 0) out.note(`"${id}" is not shared.`)
+}
+
+export async function unshare(context: Context, [id, shareId]: [string, string]): Promise<void> {
+  const session = await (await context.write()).session(id)
+  const { version } = await session.unshare(shareId)
+  await context.out.result({ session_id: id, version })
+  context.out.note(`Revoked the share ${shareId}.`)
+}

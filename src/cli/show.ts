@@ -1,0 +1,126 @@
+/** `show`: the messages of a session, oldest first; with --follow also those that come. */
+import { LIMITS } from '../record/limits.ts'
+import type { JsonObject } from '../record/record.ts'
+import type { Change } from '../store/follow.ts'
+import type { Session } from '../store/session.ts'
+import type { StoredMessage } from '../store/transcript.ts'
+import type { Context } from './context.ts'
+import type { Output } from './output.ts'
+import { readable, roleOf } from './readable.ts'
+import { inBlock, inLine, relativeTime } from './terminal.ts'
+
+interface Options {
+  readonly limit?: number
+  readonly before?: string
+  readonly archived?: boolean
+  readonly follow?: boolean
+}
+
+export async function show(context: Context, [id]: [string], options: Options): Promise<void> {
+  const { out, signal } = context
+  const session = await (await context.read()).session(id)
+  // Followed from before the first page is read, so that nothing falls between them; what is in both is shown once.
+  const changes = options.follow === true ? session.follow({ signal }) : undefined
+  const coming = changes?.next()
+  coming?.catch(() => undefined)
+  const { status, version, totalMessageCount, commitCount } = await session.info()
+  const complete = options.before === undefined && options.limit === undefined
+  const gaps = new Gaps(options.archived === true || commitCount === 0, complete ? 0 : undefined)
+  const shown = new Set<string>()
+  for await (const message of options.limit === undefined ? all(session, options) : newest(session, options.limit, options)) {
+    if (signal.aborted) return
+    gaps.take(message.depth)
+    if (changes !== undefined) shown.add(message.id)
+    await print(out, message)
+  }
+  // Where the session changed meanwhile, the count of before does not tell what should have been there.
+  if (complete && (await session.version()) === version) gaps.take(totalMessageCount + 1)
+  warn(out, id, status === 'damaged', gaps.missing)
+  if (changes === undefined || coming === undefined) return
+  out.note('Waiting for messages; Ctrl-C ends.')
+  for (let next = await coming; next.done !== true && !signal.aborted; next = await changes.next()) {
+    await printChange(context, session, next.value, shown)
+  }
+}
+
+/** All of them, in pages from the first one on. */
+async function* all(session: Session, { before, archived = false }: Options): AsyncGenerator<StoredMessage> {
+  // Whether there is such a message is told before anything is printed.
+  if (before !== undefined) await session.messages({ before, archived, limit: 1 })
+  for (let after: string | undefined; ; ) {
+    const where = after === undefined ? { from: 'start' as const } : { after }
+    const { messages, more } = await session.messages({ ...where, archived, limit: LIMITS.pageMessages })
+    for (const message of messages) {
+      if (message.id === before) return
+      yield message
+    }
+    after = messages.at(-1)?.id
+    if (!more || after === undefined) return
+  }
+}
+
+/** The last ones. They are read from the end, and may be more than a page. */
+async function* newest(session: Session, limit: number, { before: end, archived = false }: Options): AsyncGenerator<StoredMessage> {
+  const pages: (readonly StoredMessage[])[] = []
+  let before = end
+  for (let left = limit; ; ) {
+    const where = before === undefined ? {} : { before }
+    const { messages, more } = await session.messages({ ...where, archived, limit: Math.min(left, LIMITS.pageMessages) })
+    pages.unshift(messages)
+    left -= messages.length
+    before = messages[0]?.id
+    if (!more || left === 0 || before === undefined) break
+  }
+  for (const page of pages) yield* page
+}
+
+/** Counts messages that should be there and are not: on one branch their depths follow one another, unless archives hold some. */
+class Gaps {
+  missing = 0
+  readonly #counts: boolean
+  #last: number | undefined
+
+  /** `last`: the depth of the message in front of the first one, if that is known. */
+  constructor(counts: boolean, last: number | undefined) {
+    this.#counts = counts
+    this.#last = last
+  }
+
+  take(depth: number): void {
+    if (this.#counts && this.#last !== undefined) this.missing += Math.max(depth - this.#last - 1, 0)
+    this.#last = depth
+  }
+}
+
+function warn(out: Output, id: string, damaged: boolean, missing: number): void {
+  if (!damaged && missing === 0) return
+  const what = missing > 0 ? `${missing} messages of "${id}" cannot be read` : `"${id}" is damaged`
+  out.warn(`${what}. The others are complete. Run \`holdfast doctor\` to see where.`, { session_id: id, missing })
+}
+
+async function printChange({ out }: Context, session: Session, change: Change, shown: ReadonlySet<string>): Promise<void> {
+  for (const { id, message } of change.messages) {
+    if (!shown.has(id)) await print(out, { id, at: change.at, archive: null, message })
+  }
+  if (change.type === 'message.replaced') {
+    const replaced = await session.message(String(change.record.target))
+    if (replaced !== undefined) await print(out, replaced)
+  } else if (change.type === 'reset') {
+    out.warn('What came meanwhile was missed. Run `holdfast show` again.', { session_id: session.id })
+  } else if (change.type === 'head.moved') {
+    out.note('The session was reverted: what comes now follows an earlier message.')
+  } else if (change.type === 'session.deleted') out.note('The session was deleted.')
+}
+
+async function print(out: Output, { id, at, archive, message }: Pick<StoredMessage, 'id' | 'at' | 'archive' | 'message'>): Promise<void> {
+  await out.result({ id, at, archived: archive !== null, archive_id: archive, message }, (colours) => {
+    const facts = `${relativeTime(at, Date.now())}  ${inLine(id)}${archive === null ? '' : `  archive ${archive}`}`
+    return `${colours.bold(inLine(roleOf(message)))}  ${colours.dim(facts)}\n${indented(message)}`
+  })
+}
+
+/** Every line of the content is indented, so that none can pass for the head of another message. */
+function indented(message: JsonObject): string {
+  const text = inBlock(readable(message))
+  return text === '' ? '' : `${text.replace(/^/gm, '  ')}\n`
+}

@@ -1,0 +1,74 @@
+/** What sessions say of one another: grants of parents, and what forks share with them. */
+import { HoldfastError } from '../errors.ts'
+import { sessionModel } from '../session/model.ts'
+import type { MessagesAppended } from '../session/records.ts'
+import type { Past, SessionState } from '../session/state.ts'
+import type { StoreParts } from '../store/parts.ts'
+import { Records } from '../store/records.ts'
+import { Tail } from '../store/tail.ts'
+import type { Problem } from './findings.ts'
+
+/** The state of a session, from its journal alone: nothing is synced, written or kept. */
+export async function stateOf({ engine }: StoreParts, name: string): Promise<SessionState> {
+  const journal = engine.journal(name)
+  for (;;) {
+    const segments = await journal.segments()
+    const tail = new Tail(journal, sessionModel)
+    try {
+      await tail.load()
+      return tail.state
+    } catch (error) {
+      // A purge may have taken segments away that were about to be read.
+      const purged = (await journal.segments()).some((first, i) => first !== segments[i])
+      if (!purged) throw error
+    }
+  }
+}
+
+export async function* checkFamily(parts: StoreParts, state: SessionState): AsyncGenerator<Problem> {
+  const { id, grants, parent, past, purged } = state
+  // Whoever cannot say its own name is named by nobody.
+  if (id === null) return
+  for (const grant of grants) {
+    const begotten = await relative(parts, state, grant.session)
+    if (begotten !== undefined && begotten.parent?.session !== id)
+      yield { kind: 'dangling-grant', detail: `The session "${grant.session}" may begin from this one, but did not.` }
+  }
+  if (purged || past.length === 0) return
+  for (const piece of past) yield* checkPast(parts, state, piece)
+  const origin = parent === null ? undefined : await relative(parts, state, parent.session)
+  if (origin === undefined || origin.status === 'absent') return
+  if (!origin.grants.some(({ session, kind }) => session === id && kind === 'fork')) yield { kind: 'ungranted-fork' }
+}
+
+/** Another session of the same space; undefined if it cannot be read, which is told where it is looked at itself. */
+async function relative(parts: StoreParts, { space }: SessionState, id: string): Promise<SessionState | undefined> {
+  try {
+    return await stateOf(parts, parts.engine.name(space ?? parts.space, id))
+  } catch (error) {
+    if (error instanceof HoldfastError && ['DAMAGED', 'UNREADABLE', 'UNSUPPORTED_VERSION'].includes(error.code)) return undefined
+    throw error
+  }
+}
+
+/** Counts the messages of a piece of the past. Along a run depths only grow, so each is counted once. */
+async function* checkPast({ engine, space: own }: StoreParts, { space }: SessionState, piece: Past): AsyncGenerator<Problem> {
+  const records = new Records(engine.journal(engine.name(space ?? own, piece.session)))
+  let depth = piece.from
+  let found = 0
+  let why = ''
+  try {
+    for await (const { record } of records.forward(piece.first, piece.last)) {
+      if (record.type !== 'messages.appended') continue
+      const { messages, n } = record as unknown as MessagesAppended
+      const [from, to] = [Math.max(depth, n), Math.min(piece.to, n + messages.length)]
+      found += Math.max(to - from, 0)
+      depth = Math.max(depth, to)
+    }
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+    why = ` ${error.message}`
+  }
+  const count = piece.to - piece.from
+  if (found < count) yield { kind: 'lost-past', detail: `${count - found} of ${count} messages of "${piece.session}" are not there.${why}` }
+}

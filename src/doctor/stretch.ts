@@ -1,0 +1,117 @@
+/**
+ * What was found between two states that are known: from one checkpoint, or the beginning, to the next. A spoiled line alone does not tell
+ * whether anything was lost. Three witnesses do:
+ *
+ *   the chain          the next record names the crc of the one before it, as its writer had read it: if that is the last one that is
+ *                      there, the writer had seen nothing in the spoiled stretch
+ *   the carried lines  after a failed sync the next segment repeats them, so what is spoiled from there on is not lost
+ *   the checkpoint     if it tells what the records that are left come to, whoever made it had seen no more than they
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { DamageKind } from '../record/line.ts'
+import type { SessionState } from '../session/state.ts'
+import type { FindingKind, Problem } from './findings.ts'
+
+/** Something that is not as it was written. Positions are those of the journal. */
+interface Spoiled {
+  readonly segment: number
+  readonly at: number
+  readonly length: number
+  /** `missing`: the segment ends here, before its successor begins. */
+  readonly as: DamageKind | 'missing'
+  /** What it says of itself, as far as it can be read, is that it never was a record of this place. */
+  readonly elsewhere: boolean
+  /** What the record must have named that stood here, if one did; undefined if that cannot be told. */
+  readonly prev: string | undefined
+  /** Whether the next record knew of one that is not there; undefined while there was none. */
+  broken: boolean | undefined
+}
+
+/** The checkpoint at the end of a stretch. */
+export interface Witness {
+  readonly segment: number
+  readonly at: number
+  readonly length: number
+  readonly prev: string
+  readonly state: SessionState
+}
+
+/** Lines that stand again behind a checkpoint: from which position on, and the first of them that is lost at its own place. */
+export interface Carried {
+  readonly from: number
+  readonly lost: { readonly at: number; readonly prev: string } | undefined
+}
+
+export class Stretch {
+  /** What the records come to, as far as they can be read; undefined if nothing tells what they stand on. */
+  state: SessionState | undefined
+  /** What the next record must name as the one before it; undefined if that cannot be told. */
+  prev: string | undefined
+  #spoiled: Spoiled[] = []
+  /** A record is gone and nothing shows where it stood. */
+  #gap = false
+
+  constructor(state: SessionState | undefined, prev: string | undefined) {
+    this.state = state
+    this.prev = prev
+  }
+
+  /**
+   * The stretch behind a checkpoint, with what was spoiled in front of it in the same segment. `complete`: no line that it carries is
+   * missing, so what is spoiled is none of them.
+   */
+  next({ segment, state }: Witness, crc: string, complete: boolean): Stretch {
+    const next = new Stretch(state, crc)
+    for (const spoiled of this.#spoiled.filter((one) => one.segment === segment))
+      next.#spoiled.push(complete ? { ...spoiled, prev: crc, broken: false } : { ...spoiled, prev: undefined })
+    this.#spoiled = this.#spoiled.filter((one) => one.segment !== segment)
+    return next
+  }
+
+  spoil(spoiled: Pick<Spoiled, 'segment' | 'at' | 'length' | 'as'>, elsewhere = false): void {
+    this.#spoiled.push({ ...spoiled, elsewhere, prev: this.prev, broken: undefined })
+  }
+
+  /** Takes in a record that names the one before it. False if that one is gone and nothing spoiled stands in its place. */
+  follow(prev: string, crc: string, hasTwoCopies: boolean): boolean {
+    const fits = this.prev === undefined || prev === this.prev
+    const open = this.#spoiled.filter(({ broken }) => broken === undefined)
+    // Where several stand in one gap, a line that looks torn is the last to be blamed.
+    const blamed = open.filter(({ as }) => as !== 'torn')
+    for (const spoiled of open) spoiled.broken = !fits && (blamed.length === 0 || blamed.includes(spoiled))
+    // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
+    this.prev = open.length > 0 && hasTwoCopies ? undefined : crc
+    if (fits || open.length > 0) return true
+    this.#gap = true
+    return false
+  }
+
+  /** What is to be told of this stretch, given the checkpoint behind it and the lines that stand behind that, if there are any. */
+  *settle(witness?: Witness, carried?: Carried): Generator<Problem> {
+    const agrees = witness === undefined || this.state === undefined ? undefined : isDeepStrictEqual(this.state, witness.state)
+    const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
+    for (const spoiled of this.#spoiled) {
+      const { segment, at, length } = spoiled
+      const kind = isCarried(spoiled, carried) ? 'carried' : kindOf(spoiled, spoiled.broken ?? breaks, agrees === true)
+      yield { kind, place: { segment, offset: at - segment, length } }
+    }
+    if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
+    const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
+    if (agrees === false && !breaks) yield { kind: 'wrong-checkpoint', place }
+    if (agrees !== true && breaks) yield { kind: 'missing-record', place, detail: 'The last record before this checkpoint is not there.' }
+  }
+}
+
+/** Whether what stood here stands again elsewhere. A spoiled stretch may begin before the first line that was lost in it. */
+function isCarried({ at, length, as, prev }: Spoiled, carried: Carried | undefined): boolean {
+  if (carried === undefined || as === 'rotten') return false
+  return carried.from <= at || (carried.lost !== undefined && carried.lost.at < at + length && carried.lost.prev === prev)
+}
+
+/** `broken`: the next record knew of one that is not there. `agrees`: the next checkpoint does not. */
+function kindOf({ as, elsewhere, prev }: Spoiled, broken: boolean, agrees: boolean): FindingKind {
+  if (as === 'missing') return agrees ? 'unwritten' : 'cut-short'
+  if (as === 'zeros') return broken && !agrees ? 'lost-page' : 'unwritten'
+  // A line whose newline rotted ends with the next lead-in, and looks like one that was torn.
+  return (as === 'torn' || (elsewhere && prev !== undefined)) && (!broken || agrees) ? 'torn' : 'rotten'
+}

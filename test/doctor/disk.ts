@@ -1,0 +1,99 @@
+/** A disk in memory: files by path, so that any byte can be spoiled and a whole store be looked at again within a millisecond. */
+import type { Disk, DiskFile } from '../../src/engines/files/disk.ts'
+
+/** Content by path. */
+export type Files = ReadonlyMap<string, Buffer>
+
+export class MemoryDisk implements Disk {
+  readonly files: Map<string, Buffer>
+  /** The next sync of a file fails. */
+  failSync = false
+  /** Paths that cannot be read. */
+  readonly unreadable = new Set<string>()
+  #writes = 0
+
+  constructor(files: Files = new Map()) {
+    this.files = new Map(files)
+  }
+
+  /** How often something was written, renamed or removed. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  async open(path: string, mode: 'append' | 'create' | 'read'): Promise<DiskFile> {
+    if (!this.files.has(path)) {
+      if (mode !== 'create') throw diskError('ENOENT', path)
+      this.#put(path, Buffer.alloc(0))
+    }
+    return this.#file(path)
+  }
+
+  async makeDirectory(): Promise<void> {}
+
+  async list(path: string): Promise<string[]> {
+    const inside = [...this.files.keys()].filter((file) => file.startsWith(`${path}/`))
+    return [...new Set(inside.map((file) => file.slice(path.length + 1).split('/')[0] as string))]
+  }
+
+  async remove(path: string): Promise<void> {
+    if (!this.files.delete(path)) throw diskError('ENOENT', path)
+    this.#writes++
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    this.#put(to, this.files.get(from) as Buffer)
+    this.files.delete(from)
+  }
+
+  async syncDirectory(): Promise<void> {}
+
+  async fileSystem(): Promise<undefined> {}
+
+  async bootId(): Promise<string> {
+    return 'boot'
+  }
+
+  watch(): () => void {
+    return () => undefined
+  }
+
+  #put(path: string, bytes: Buffer): void {
+    this.files.set(path, bytes)
+    this.#writes++
+  }
+
+  /** A file is found by its name whenever it is used; one that was renamed while open is still found by what it holds. */
+  #file(path: string): DiskFile {
+    let last = this.files.get(path) as Buffer
+    const content = (): Buffer => {
+      last = this.files.get(path) ?? last
+      return last
+    }
+    const read = (offset: number, length: number): Buffer => {
+      if (this.unreadable.has(path)) throw diskError('EIO', path)
+      return Buffer.from(content().subarray(offset, offset + length))
+    }
+    const write = (bytes: Uint8Array): number => {
+      this.#put(path, Buffer.concat([content(), bytes]))
+      return bytes.length
+    }
+    return {
+      stat: () => ({ size: content().length, links: this.files.has(path) ? 1 : 0 }),
+      readSync: read,
+      read: async (offset, length) => read(offset, length),
+      writeSync: write,
+      write: async (bytes) => write(bytes),
+      sync: async () => {
+        const fails = this.failSync
+        this.failSync = false
+        if (fails) throw diskError('EIO', path)
+      },
+      close: async () => undefined,
+    }
+  }
+}
+
+function diskError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: '${path}'`), { code })
+}

@@ -1,0 +1,182 @@
+/** Holds what clients of a store were told, and what its sessions show, against a naive model of what they had wished. Each finding is a broken promise. */
+import { isDeepStrictEqual } from 'node:util'
+import { WRITTEN_TWICE } from '../../../src/record/record.ts'
+import { versionOf } from '../../../src/session/state.ts'
+import type { Finding } from '../check.ts'
+import type { SessionFound, StoreFound } from './look.ts'
+import type { Attempt } from './run.ts'
+import { type Step, Stories, type Story, wishOf } from './story.ts'
+import type { Wish } from './wish.ts'
+
+export interface StoreCheckInput {
+  readonly attempts: readonly Attempt[]
+  /** What a new process found at the end, and what another one found after somebody had written once more. */
+  readonly first: StoreFound
+  readonly second: StoreFound
+  /** A write-back failed in this run: what others were told of nothing may be gone. */
+  readonly lostWriteBack: boolean
+  readonly powerLost: boolean
+}
+
+export function checkStore(input: StoreCheckInput): { findings: Finding[]; limits: number } {
+  const { attempts, first, second, lostWriteBack, powerLost } = input
+  const stories = new Stories(second, new Map(attempts.map(({ wish }) => [wish.name, wish])))
+  const findings: Finding[] = []
+  let limits = 0
+  for (const [id, found] of second.sessions) {
+    const own = attempts.filter(({ wish }) => wish.session === id || (wish.kind === 'fork' && wish.id === id))
+    const check = new SessionCheck(id, found, stories.of(id), own)
+    check.check(first.sessions.get(id)?.counted ?? [])
+    findings.push(...check.findings)
+    if (lostWriteBack || (powerLost && hasHole(second, id))) limits += check.gone.length
+    else findings.push(...check.gone)
+  }
+  for (const { session_id, kind, severity, segment, offset } of [...first.findings, ...second.findings]) {
+    if (severity !== 'damage') continue
+    const detail = `${kind} in ${session_id}, segment ${segment}, offset ${offset}`
+    if (lostWriteBack || (powerLost && hasHole(second, session_id))) limits++
+    else findings.push({ what: 'the doctor found damage', detail })
+  }
+  return { findings, limits }
+}
+
+/**
+ * Of two records that were written together, or by others before they were synced, the power may have taken the first and left the
+ * second. Neither had been acknowledged; but what the second one says rests on the first.
+ */
+function hasHole({ findings }: StoreFound, id: string): boolean {
+  return findings.some(({ session_id, kind }) => session_id === id && (kind === 'lost-page' || kind === 'unwritten'))
+}
+
+class SessionCheck {
+  readonly findings: Finding[] = []
+  /** Shown, or rests on what was shown, and is gone: excused where a failed write-back was told to other processes only. */
+  readonly gone: Finding[] = []
+  readonly #id: string
+  readonly #found: SessionFound
+  readonly #steps: readonly Step[]
+  readonly #attempts: readonly Attempt[]
+  readonly #byVersion: ReadonlyMap<string, number>
+
+  constructor(id: string, found: SessionFound, story: Story, attempts: readonly Attempt[]) {
+    this.#id = id
+    this.#found = found
+    this.#steps = story.steps
+    this.#attempts = attempts
+    // The first step of a version: the records behind it that do not change it are not a caller's.
+    this.#byVersion = new Map(story.steps.map(({ version }, index) => [version, index] as const).reverse())
+    this.gone.push(...story.findings)
+  }
+
+  check(before: SessionFound['counted']): void {
+    for (const attempt of this.#attempts) {
+      if (attempt.told === 'done' || attempt.told === 'duplicate') this.#checkAcknowledged(attempt)
+      if (attempt.told === 'read' && attempt.answer?.version !== undefined) this.#checkRead(attempt)
+    }
+    this.#checkRefused()
+    this.#checkConditions()
+    this.#checkShownNow()
+    this.#checkPurged()
+    const now = new Map(this.#found.counted.map(({ at, crc }) => [at, crc]))
+    for (const { at, crc } of before)
+      if (at >= this.#found.kept && now.get(at) !== crc) this.#find('gone after somebody wrote', `the record at ${at}`)
+  }
+
+  #checkAcknowledged({ wish, told, answer }: Attempt): void {
+    if (told === 'duplicate' && wish.key !== undefined && wish.key !== wish.name)
+      this.#find('another body was taken for the same', `${wish.name} under the key ${wish.key}`)
+    if (wish.kind === 'fork') {
+      const isThere = this.#found.kept > 0 || this.#steps.some((step) => step.wish?.name === wish.name)
+      if (wish.id === this.#id && !isThere) this.#find('acknowledged and lost', `the fork ${wish.name}`)
+      return
+    }
+    if (this.#isPurged(answer?.version)) return
+    const { counted } = this.#found
+    if (counted.some((one) => versionOf(one) === answer?.version && wishOf(one.record) === wish.name)) return
+    // Of a record that is written twice, the other copy may be the one that is left.
+    if (counted.some(({ record }) => wishOf(record) === wish.name && WRITTEN_TWICE.has(record.type))) return
+    const step = this.#stepOf(answer?.version)
+    // Going back to where one is writes nothing.
+    if (wish.kind === 'revert' && step !== undefined && isAt(step, wish.target)) return
+    const detail = `${told} ${wish.kind} ${wish.name} with the version ${answer?.version}; there: ${step?.wish?.name}`
+    if (told === 'duplicate') this.#lose('acknowledged and lost', detail)
+    else this.#find('acknowledged and lost', detail)
+  }
+
+  /** A session shows what the naive one did when it had this version; and nothing that was acknowledged before is missing. */
+  #checkRead({ wish, answer, begun }: Attempt): void {
+    if (this.#isPurged(answer?.version)) return
+    const index = this.#byVersion.get(answer?.version ?? '')
+    const step = index === undefined ? undefined : this.#steps[index]
+    if (step === undefined || index === undefined) {
+      this.#lose('shown and gone', `${wish.name} saw the version ${answer?.version}`)
+      return
+    }
+    if (answer?.view !== undefined && !isDeepStrictEqual(answer.view, step.view))
+      this.#lose('shown otherwise', `${wish.name} saw ${JSON.stringify(answer.view)} instead of ${JSON.stringify(step.view)}`)
+    for (const other of this.#attempts) {
+      const written = other.told === 'done' && other.ended < begun ? this.#byVersion.get(other.answer?.version ?? '') : undefined
+      if (written !== undefined && written > index) this.#lose('a read went back', `${wish.name} did not see ${other.wish.name}`)
+    }
+  }
+
+  #checkRefused(): void {
+    const refused = new Map<string, Wish>()
+    for (const { wish } of this.#attempts) refused.set(wish.name, wish)
+    for (const { wish, told } of this.#attempts) if (told !== 'none') refused.delete(wish.name)
+    for (const { wish, counted } of this.#steps)
+      if (wish !== undefined && refused.has(wish.name)) this.#find('refused and yet there', `${wish.kind} ${wish.name} at ${counted.at}`)
+  }
+
+  #checkConditions(): void {
+    for (const [index, { wish, counted }] of this.#steps.entries()) {
+      if (wish?.expect === undefined || index === 0 || wish.kind === 'fork' || wish.kind === 'create') continue
+      const { version } = this.#steps[index - 1] as Step
+      if (version !== wish.expect)
+        this.#lose('a condition did not hold', `${wish.name} at ${counted.at} expected ${wish.expect}, not ${version}`)
+    }
+  }
+
+  #checkShownNow(): void {
+    const last = this.#steps.at(-1)
+    const { shown } = this.#found
+    if (last?.status !== 'live' || shown === undefined) {
+      if (last?.status === 'live') this.#find('not shown', 'It is live, and cannot be read.')
+      if (shown !== undefined) this.#find('shown again', `It is ${last?.status ?? 'absent'}.`)
+      return
+    }
+    if (shown.version !== last.version) this.#lose('another version', `${shown.version} instead of ${last.version}`)
+    if (!isDeepStrictEqual(shown.view, last.view))
+      this.#lose('another view', `${JSON.stringify(shown.view)} instead of ${JSON.stringify(last.view)}`)
+  }
+
+  /** Only what was deleted is purged. */
+  #checkPurged(): void {
+    if (this.#found.kept === 0 || this.#steps.length > 0) return
+    const was = this.#attempts.some(({ told }) => told === 'done')
+    const deleted = this.#attempts.some(({ wish, told }) => wish.kind === 'delete' && told !== 'none')
+    if (was && !deleted) this.#find('purged', 'Nobody had deleted it.')
+  }
+
+  #isPurged(version = ''): boolean {
+    return Number.parseInt(version, 10) <= this.#found.kept
+  }
+
+  #stepOf(version = ''): Step | undefined {
+    return this.#steps[this.#byVersion.get(version) ?? -1]
+  }
+
+  #lose(what: string, detail: string): void {
+    this.gone.push({ what, detail: `${this.#id}: ${detail}` })
+  }
+
+  #find(what: string, detail: string): void {
+    this.findings.push({ what, detail: `${this.#id}: ${detail}` })
+  }
+}
+
+/** Whether the head is where a message or a snapshot is. */
+function isAt({ view, pathTo }: Step, target: string): boolean {
+  const length = view.snapshots.find(([name]) => name === target)?.[1]
+  return view.messages.at(-1)?.id === target || view.messages.length === (length ?? pathTo(target).length)
+}

@@ -1,0 +1,59 @@
+/** What a newly started process finds: the records of every session, what it shows, and what the doctor says. */
+import { doctor } from '../../../src/doctor/doctor.ts'
+import type { Finding } from '../../../src/doctor/findings.ts'
+import { HoldfastError } from '../../../src/errors.ts'
+import type { Counted } from '../../../src/record/fold.ts'
+import { history } from '../../../src/store/history.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type View, viewOf } from './wish.ts'
+
+export interface SessionFound {
+  /** By position, seals apart. */
+  readonly counted: readonly Counted[]
+  /** The first position that is still there. */
+  readonly kept: number
+  /** Undefined if it is not there, or deleted. */
+  readonly shown: { readonly version: string; readonly view: View } | undefined
+}
+
+export interface StoreFound {
+  readonly sessions: ReadonlyMap<string, SessionFound>
+  readonly findings: readonly Finding[]
+}
+
+export async function lookAt(store: Store, ids: readonly string[]): Promise<StoreFound> {
+  const sessions = new Map<string, SessionFound>()
+  for (const id of ids) sessions.set(id, { ...(await recordsOf(store, id)), shown: await shownBy(store, id) })
+  const findings: Finding[] = []
+  for await (const finding of doctor(store)) findings.push(finding)
+  return { sessions, findings }
+}
+
+async function recordsOf({ parts }: Store, id: string): Promise<Pick<SessionFound, 'counted' | 'kept'>> {
+  const journal = parts.engine.journal(parts.engine.name(parts.space, id))
+  const [first = 0] = await journal.segments()
+  const counted = new Map<number, Counted>()
+  let [kept, begun] = [first, false]
+  for await (const { verdict, segment } of history(journal)) {
+    // What begins with a segment that holds nothing was purged, and a late writer has made that one again.
+    if (!begun) kept = segment
+    if (verdict.kind !== 'counted') continue
+    counted.set(verdict.at, verdict)
+    // Unless the next one carries what it had held.
+    if (verdict.carried && verdict.at >= first) kept = Math.min(kept, first)
+    begun = true
+  }
+  const own = [...counted.values()].filter(({ record, at }) => record.type !== 'segment.sealed' && at >= kept)
+  return { counted: own.sort((a, b) => a.at - b.at), kept }
+}
+
+async function shownBy(store: Store, id: string): Promise<SessionFound['shown']> {
+  try {
+    const { version, view } = await viewOf(store, id)
+    if (view === undefined) throw new Error(`The session ${id} changes although nobody writes.`)
+    return { version, view }
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * A session as one would write it without thinking of journals: a tree of messages in a map, a head, a stack, some names. It is told what was
+ * wished, in the order in which the records stand, and nothing of positions, depths or runs; so it can be held against what the store shows.
+ */
+import type { Counted } from '../../../src/record/fold.ts'
+import { messageId } from '../../../src/session/records.ts'
+import { byName, type View, type Wish } from './wish.ts'
+
+interface Message {
+  readonly id: string
+  readonly mark: string
+  readonly parent: string | null
+}
+
+/** A record that must not stand where it does. */
+export class Impossible extends Error {}
+
+export class NaiveSession {
+  status: 'absent' | 'live' | 'deleted' = 'absent'
+  #messages = new Map<string, Message>()
+  #head: string | null = null
+  #undo: (string | null)[] = []
+  #title: string | null = null
+  #tags = new Set<string>()
+  #snapshots = new Map<string, string | null>()
+  #entries = new Map<string, string>()
+
+  /** A new incarnation; a fork begins with messages of its parent. */
+  begin(title: string | null, inherited: View['messages'] = []): void {
+    this.status = 'live'
+    this.#messages = new Map()
+    this.#head = null
+    this.#undo = []
+    this.#title = title
+    this.#tags = new Set()
+    this.#snapshots = new Map()
+    this.#entries = new Map()
+    for (const { id, mark } of inherited) this.#add(id, mark)
+  }
+
+  carryOut(wish: Wish, { record }: Counted): void {
+    if (wish.kind === 'restore') {
+      if (this.status !== 'deleted') throw new Impossible('restored, but not deleted')
+      this.status = 'live'
+      return
+    }
+    if (this.status !== 'live') throw new Impossible(`${wish.kind} on a session that is ${this.status}`)
+    switch (wish.kind) {
+      case 'append':
+        if (wish.parent !== undefined) this.#move(wish.parent)
+        for (let i = 0; i < wish.count; i++) this.#add(messageId(record.id, wish.ids, i), wish.name)
+        break
+      case 'describe':
+        this.#title = wish.name
+        for (const tag of wish.removeTags) this.#tags.delete(tag)
+        for (const tag of wish.addTags) this.#tags.add(tag)
+        break
+      case 'snapshot':
+        this.#snapshots.set(wish.snapshot, wish.at === undefined ? this.#head : this.#known(wish.at))
+        break
+      case 'revert':
+        this.#move(wish.target)
+        break
+      case 'undo': {
+        const to = this.#undo.pop()
+        if (to === undefined) throw new Impossible('undone, but never moved')
+        this.#head = to
+        break
+      }
+      case 'entries':
+        if (wish.removes) this.#entries.delete(wish.entry)
+        else this.#entries.set(wish.entry, wish.name)
+        break
+      case 'delete':
+        this.status = 'deleted'
+        break
+      default:
+        throw new Impossible(`a record of a ${wish.kind}`)
+    }
+  }
+
+  view(): View {
+    return {
+      messages: this.pathTo(this.#head),
+      title: this.#title,
+      tags: [...this.#tags].sort(),
+      snapshots: [...this.#snapshots].map(([name, id]) => [name, this.pathTo(id).length] as const).sort(byName),
+      entries: [...this.#entries].sort(byName),
+      canUndo: this.#undo.length > 0,
+    }
+  }
+
+  pathTo(id: string | null): View['messages'] {
+    return this.paths()(id)
+  }
+
+  /** Tells the way from the first message to another, also after a new incarnation began. */
+  paths(): (id: string | null) => View['messages'] {
+    const messages = this.#messages
+    return (id) => {
+      const path: { id: string; mark: string }[] = []
+      for (let message = messages.get(id ?? ''); message !== undefined; message = messages.get(message.parent ?? ''))
+        path.unshift({ id: message.id, mark: message.mark })
+      return path
+    }
+  }
+
+  #add(id: string, mark: string): void {
+    if (this.#messages.has(id)) throw new Impossible(`the message ${id} twice`)
+    this.#messages.set(id, { id, mark, parent: this.#head })
+    this.#head = id
+  }
+
+  #move(target: string): void {
+    const to = this.#messages.has(target) ? target : this.#snapshots.get(target)
+    if (to === undefined) throw new Impossible(`moved to ${target}, which is not there`)
+    if (to === this.#head) return
+    this.#undo.push(this.#head)
+    this.#head = to
+  }
+
+  #known(id: string): string {
+    if (!this.#messages.has(id)) throw new Impossible(`the message ${id} is not there`)
+    return id
+  }
+}
