@@ -80,5 +80,6 @@ test('the digest of a message is the same before it is written and after it was 
       const [entry] = keysOf(counted('messages.appended', { messages: [copy], ids: ['x'] }))
       expect(entry?.digest).toBe(digestOf(copy))
     }),
+    { numRuns: 30 },
   )
 })

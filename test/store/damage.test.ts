@@ -131,11 +131,14 @@ test('the sample has what can be damaged: several segments, two branches, and mo
 describe.each([
   ['with the id files as they were', async () => undefined],
   ['with the id files gone', withoutIdFiles],
-])('one rotten line, %s', (_, prepare) => {
+])('one rotten line, %s', (variant, prepare) => {
   beforeEach(prepare)
 
   test('costs the messages in it, and every other message is there, with its id and depth, from both ends', async () => {
+    // Every line is hit once, in one of the two ways.
+    const odd = variant.endsWith('gone') ? 1 : 0
     for (const [index, line] of lines.entries()) {
+      if (index % 2 !== odd) continue
       const what = `${line.type} ${line.ids.join()} at ${line.offset} of ${line.file}`
       const left = path.filter(({ id }) => !line.ids.includes(id))
       await damaged([line], async (session) => {
