@@ -6,7 +6,7 @@
  *   3. not intact                                                                                     damage; no effect
  *   4. a newer version                                                                                UNSUPPORTED_VERSION
  *   5. a checkpoint, and nothing was placed yet                     sets the state, if it is the first with all the lines that it carries
- *   6. in front of the first placed record, with `pos` below the segment                             carried; counts once, at that `pos`
+ *   6. in front of the first placed record, with `pos` below the segment                              carried; counts once, at that `pos`
  *   7. `pos` is not where it begins                                                                   a lost race; no effect
  *   8. its id already counted in this segment                                                         the second copy; no effect
  *   9. otherwise                                                                                      it counts
