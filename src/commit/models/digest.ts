@@ -106,8 +106,8 @@ function partsOf(message: PromptMessage): Part[] {
 }
 
 function toolsAt(text: string): number {
-  if (/^\[(?:call|result|error) /.test(text)) return 0
-  const found = ['\n[call ', '\n[result ', '\n[error '].map((start) => text.indexOf(start)).filter((at) => at !== -1)
+  if (/^\[(?:file|call|result|error) /.test(text)) return 0
+  const found = ['\n[file ', '\n[call ', '\n[result ', '\n[error '].map((start) => text.indexOf(start)).filter((at) => at !== -1)
   return found.length === 0 ? -1 : Math.min(...found) + 1
 }
 
