@@ -48,8 +48,9 @@ function addCommand(program: CommanderCommand, spec: CommandSpec, start: Start):
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError(`Run "holdfast ${spec.name} --help" to see how it is used.`)
   if (spec.dashes === true) command.allowUnknownOption()
-  for (const { word, about, choices } of spec.words) {
+  for (const { word, about, choices, parse } of spec.words) {
     const argument = new Argument(word, about)
+    if (parse !== undefined) argument.argParser(parse)
     command.addArgument(choices === undefined ? argument : argument.choices(choices))
   }
   for (const option of spec.options ?? []) command.addOption(optionOf(option))

@@ -1,13 +1,11 @@
 /** `show`: the messages of a session, oldest first; with --follow also those that come. */
 import { LIMITS } from '../record/limits.ts'
-import type { JsonObject } from '../record/record.ts'
 import type { Change } from '../store/follow.ts'
 import type { Session } from '../store/session.ts'
 import type { StoredMessage } from '../store/transcript.ts'
 import type { Context } from './context.ts'
+import { messageFields, messageText } from './message-text.ts'
 import type { Output } from './output.ts'
-import { readable, roleOf } from './readable.ts'
-import { inBlock, inLine, relativeTime } from './terminal.ts'
 
 interface Options {
   readonly limit?: number
@@ -112,15 +110,6 @@ async function printChange({ out }: Context, session: Session, change: Change, s
   } else if (change.type === 'session.deleted') out.note('The session was deleted.')
 }
 
-async function print(out: Output, { id, at, archive, message }: Pick<StoredMessage, 'id' | 'at' | 'archive' | 'message'>): Promise<void> {
-  await out.result({ id, at, archived: archive !== null, archive_id: archive, message }, (colours) => {
-    const facts = `${relativeTime(at, Date.now())}  ${inLine(id)}${archive === null ? '' : `  archive ${archive}`}`
-    return `${colours.bold(inLine(roleOf(message)))}  ${colours.dim(facts)}\n${indented(message)}`
-  })
-}
-
-/** Every line of the content is indented, so that none can pass for the head of another message. */
-function indented(message: JsonObject): string {
-  const text = inBlock(readable(message))
-  return text === '' ? '' : `${text.replace(/^/gm, '  ')}\n`
+async function print(out: Output, message: Parameters<typeof messageFields>[0]): Promise<void> {
+  await out.result(messageFields(message), (colours) => messageText(message, colours))
 }

@@ -27,15 +27,18 @@ const POSTPONED_MS = 5000
 export class DueWork {
   readonly #parts: StoreParts
   readonly #worker: string
+  /** The one journal to look at, if it is not all of them. */
+  readonly #only: string | undefined
   readonly #due = new Map<string, Due>()
   /** Sessions to commit by their policy, once they have been idle for long enough: from when on. */
   readonly #idle = new Map<string, number>()
   readonly #toLookAt = new Set<string>()
   #cursor: string | undefined
 
-  constructor(parts: StoreParts, worker: string) {
+  constructor(parts: StoreParts, worker: string, only: string | undefined) {
     this.#parts = parts
     this.#worker = worker
+    this.#only = only
   }
 
   get size(): number {
@@ -69,8 +72,9 @@ export class DueWork {
     const { engine, clock } = this.#parts
     const { cursor, names, reset } = await engine.changes(this.#cursor)
     this.#cursor = cursor
-    for (const name of names) this.#toLookAt.add(name)
-    if (reset) for await (const name of engine.names()) this.#toLookAt.add(name)
+    for (const name of names) if (this.#only === undefined || name === this.#only) this.#toLookAt.add(name)
+    if (reset && this.#only !== undefined) this.#toLookAt.add(this.#only)
+    else if (reset) for await (const name of engine.names()) this.#toLookAt.add(name)
     const now = clock.monotonicMs()
     for (const [name, fromMs] of this.#idle) if (fromMs <= now) this.#toLookAt.add(name)
     const looking = [...this.#toLookAt]

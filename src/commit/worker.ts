@@ -13,6 +13,7 @@ import type { Archive } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
 import type { Store } from '../store/store.ts'
+import { taskId } from '../store/tasks.ts'
 import { Waiter } from '../store/waiter.ts'
 import { Breaker, type BreakerStatus } from './breaker.ts'
 import { type Due, DueWork } from './due-work.ts'
@@ -31,6 +32,17 @@ export interface WorkerOptions {
   readonly attemptMs?: number
   /** How many attempts a task gets before it is given up; 5 unless told. */
   readonly attempts?: number
+  /** Only the tasks of this session, in the store's own space; else those of every session of every space. */
+  readonly session?: string
+  /** Is told of each attempt that came to an end; not of one that another worker took over. */
+  readonly onAttempt?: (attempt: Attempt) => void
+}
+
+/** An attempt that is over, and what has become of its task: `pending` if it is tried again. */
+export interface Attempt {
+  readonly space: string
+  readonly task: string
+  readonly status: 'completed' | 'failed' | 'pending'
 }
 
 export interface WorkerStatus {
@@ -44,7 +56,8 @@ export interface WorkerStatus {
 export class Worker {
   readonly #parts: StoreParts
   readonly #model: Model
-  readonly #options: Required<Omit<WorkerOptions, 'model'>>
+  readonly #options: Required<Pick<WorkerOptions, 'concurrency' | 'leaseMs' | 'attemptMs' | 'attempts'>>
+  readonly #onAttempt: WorkerOptions['onAttempt']
   readonly #name: string
   readonly #due: DueWork
   readonly #breaker: Breaker
@@ -57,14 +70,15 @@ export class Worker {
 
   constructor(
     store: Store,
-    { model = extractive, concurrency = 8, leaseMs = 30_000, attemptMs = 600_000, attempts = 5 }: WorkerOptions = {},
+    { model = extractive, concurrency = 8, leaseMs = 30_000, attemptMs = 600_000, attempts = 5, session, onAttempt }: WorkerOptions = {},
   ) {
     this.#parts = store.parts
+    this.#onAttempt = onAttempt
     this.#model = model
     this.#options = { concurrency, leaseMs, attemptMs, attempts }
-    const { ids, clock } = this.#parts
+    const { ids, clock, engine, space } = this.#parts
     this.#name = ids.next(clock.now())
-    this.#due = new DueWork(this.#parts, this.#name)
+    this.#due = new DueWork(this.#parts, this.#name, session === undefined ? undefined : engine.name(space, session))
     this.#breaker = new Breaker(this.#parts)
   }
 
@@ -73,14 +87,26 @@ export class Worker {
     return { running, waiting: this.#due.size - running, completed: this.#completed, failed: this.#failed, breaker: this.#breaker.status }
   }
 
-  /** Works until it is stopped. */
+  /** Works in the background until it is stopped. */
   start(): void {
     this.#loop ??= this.#run(() => false)
   }
 
-  /** Works until nothing is due any more, also nothing that waits for another attempt. */
+  /** Works until it is stopped. Rejects if the store itself fails. */
+  async run(): Promise<void> {
+    this.start()
+    await this.#loop
+  }
+
+  /** Works until nothing is due any more, also nothing that waits for another attempt or that another worker holds; or until it is stopped. */
   async drain(): Promise<void> {
-    await this.#run(() => this.#due.size === 0 && this.#running.size === 0)
+    const draining = this.#run(() => this.#due.size === 0 && this.#running.size === 0)
+    this.#loop ??= draining
+    try {
+      await draining
+    } finally {
+      if (this.#loop === draining) this.#loop = undefined
+    }
   }
 
   /** Lets go of what it holds, so that others can take it at once. */
@@ -121,8 +147,9 @@ export class Worker {
 
   async #perform(due: Due): Promise<void> {
     const handle = new Handle({ ...this.#parts, space: due.space }, due.session)
+    let status: Attempt['status'] | undefined
     try {
-      await this.#attempt(handle, due)
+      status = await this.#attempt(handle, due)
     } catch (error) {
       // Somebody else has the task, or it has ended, or the session is gone: nothing is left to do.
       if (error instanceof HoldfastError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')) return
@@ -130,9 +157,10 @@ export class Worker {
       this.#due.postpone(due)
     }
     this.#due.look(due.name)
+    if (status !== undefined) this.#onAttempt?.({ space: due.space, task: taskId(due.session, due.archive.task), status })
   }
 
-  async #attempt(handle: Handle, { archive, leaseAt }: Due): Promise<void> {
+  async #attempt(handle: Handle, { archive, leaseAt }: Due): Promise<Attempt['status']> {
     const { attempts: most, leaseMs, attemptMs } = this.#options
     const attempts = archive.attempts + 1
     const leased = { archive: archive.number, attempts, worker: this.#name, ms: leaseMs }
@@ -148,9 +176,10 @@ export class Worker {
       await handle.submit({}, () => archives.finish({ ...finished, attempts, task: archive.task }))
       this.#breaker.succeeded()
       this.#completed++
+      return 'completed'
     } catch (error) {
       if (error instanceof HoldfastError) throw error
-      await this.#fail(handle, archive, this.#outcomeOf(error, archive, over.signal.aborted))
+      return await this.#fail(handle, archive, this.#outcomeOf(error, archive, over.signal.aborted))
     } finally {
       over.abort()
       await Promise.all([renewal, deadline])
@@ -180,9 +209,10 @@ export class Worker {
     }
   }
 
-  async #fail(handle: Handle, archive: Archive, outcome: Omit<CommitFailed, 'archive'>): Promise<void> {
+  async #fail(handle: Handle, archive: Archive, outcome: Omit<CommitFailed, 'archive'>): Promise<Attempt['status']> {
     if (!outcome.again) this.#failed++
     await handle.submit({}, () => archives.fail({ archive: archive.number, ...outcome }, this.#name))
+    return outcome.again ? 'pending' : 'failed'
   }
 
   /** Shows that it lives, until the attempt is over; if the lease is lost, so is the attempt. */

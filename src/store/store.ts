@@ -6,7 +6,7 @@ import { type Memory, memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
 import { Session } from './session.ts'
-import { listTasks, type TaskListOptions } from './task-list.ts'
+import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
 import { findTask, type Task, type TaskInfo } from './tasks.ts'
 
 export interface CreateOptions extends Description {
@@ -79,6 +79,11 @@ export class Store implements AsyncDisposable {
   /** Tasks of all sessions or of one, the newest first. */
   tasks(options: TaskListOptions = {}): Promise<TaskInfo[]> {
     return listTasks(this.#parts, options)
+  }
+
+  /** Begins tasks that ended without a summary again, at a bounded rate. Tells of each. */
+  retryTasks(options: RetryOptions = {}): AsyncGenerator<TaskInfo> {
+    return retryTasks(this.#parts, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

@@ -32,6 +32,8 @@ export interface TaskInfo {
   readonly attempts: number
   readonly createdAt: string
   readonly updatedAt: string
+  /** What came of it; null while there is nothing. The archive has the whole summary. */
+  readonly result: { readonly abstract: string; readonly memories: number } | null
   /** Why it failed, the last time that it did. */
   readonly error: { readonly code: string; readonly message: string } | null
 }
@@ -138,7 +140,7 @@ export class Task {
 }
 
 /** A task's id tells its session, so that it can be found without looking at every one. */
-function taskId(session: string, task: string): string {
+export function taskId(session: string, task: string): string {
   return `${task}.${Buffer.from(session).toString('base64url')}`
 }
 
@@ -161,6 +163,7 @@ export async function findTask(parts: StoreParts, id: string): Promise<Task> {
 
 export async function taskInfo(session: string, archive: Archive, transcript: Transcript): Promise<TaskInfo> {
   const { number, status, attempts, requestedAt: createdAt, updatedAt, task } = archive
+  const { finished, error } = await endOf(archive, transcript)
   return {
     id: taskId(session, task),
     session,
@@ -169,7 +172,8 @@ export async function taskInfo(session: string, archive: Archive, transcript: Tr
     attempts,
     createdAt,
     updatedAt,
-    error: (await endOf(archive, transcript)).error,
+    result: finished === undefined ? null : { abstract: finished.abstract, memories: finished.memories.length },
+    error,
   }
 }
 
