@@ -5,7 +5,7 @@
 import type { DraftMemory, PromptMessage, SummaryAnswer } from './model.ts'
 
 /** Characters and counts beyond which an answer is cut. */
-export const ANSWER = { abstract: 500, overview: 32 * 1024, memories: 100, key: 200, category: 100, text: 2000 } as const
+const ANSWER = { abstract: 500, overview: 32 * 1024, memories: 100, key: 200, category: 100, text: 2000 } as const
 
 /** Throws an Error that says what is wrong. */
 export function checkAnswer(answer: unknown, messages: readonly PromptMessage[]): SummaryAnswer {

@@ -96,7 +96,7 @@ function fitted(text: string, most: number, countTokens: (text: string) => numbe
 }
 
 /** Head and tail of a text, with a mark between them that tells how much was left out. */
-function shorten(text: string, characters: number): string {
+export function shorten(text: string, characters: number): string {
   if (text.length <= characters) return text
   const tail = Math.floor(characters / 3)
   const head = text.slice(0, characters - tail).replace(/[\ud800-\udbff]$/, '')

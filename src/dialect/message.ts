@@ -48,13 +48,6 @@ export function viewOf(message: JsonObject): MessageView {
   return { role: roleOf(message, draft), text, reasoning, calls: draft.calls, results: draft.results, media: draft.media }
 }
 
-/** All text of a message that a person might search for. */
-export function textOf({ text, calls, results }: MessageView): string {
-  return [text, ...calls.map(({ name, input }) => `${name} ${asText(input)}`), ...results.map(({ output }) => asText(output))]
-    .filter((part) => part !== '')
-    .join('\n')
-}
-
 export function asText(value: Json | undefined): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
