@@ -26,7 +26,6 @@ const POSTPONED_MS = 5000
 
 export class DueWork {
   readonly #parts: StoreParts
-  readonly #worker: string
   /** The one journal to look at, if it is not all of them. */
   readonly #only: string | undefined
   readonly #due = new Map<string, Due>()
@@ -35,14 +34,14 @@ export class DueWork {
   readonly #toLookAt = new Set<string>()
   #cursor: string | undefined
 
-  constructor(parts: StoreParts, worker: string, only: string | undefined) {
+  constructor(parts: StoreParts, only: string | undefined) {
     this.#parts = parts
-    this.#worker = worker
     this.#only = only
   }
 
+  /** Tasks, and sessions that may have one. */
   get size(): number {
-    return this.#due.size
+    return this.#due.size + [...this.#toLookAt].filter((name) => !this.#due.has(name)).length
   }
 
   /** Tasks that can begin now, those that have waited longest first. */
@@ -58,13 +57,16 @@ export class DueWork {
     return Math.min(...later) - now
   }
 
-  /** Has a session looked at again, although the feed may not name it. */
-  look(name: string): void {
+  /** What was known of a task holds no longer: its session is looked at again, although the feed may not name it. */
+  settle({ name }: Due): void {
+    this.#due.delete(name)
     this.#toLookAt.add(name)
   }
 
-  postpone(due: Due): void {
-    this.#due.set(due.name, { ...due, readyMs: this.#parts.clock.monotonicMs() + POSTPONED_MS })
+  postpone({ name, ...due }: Due): void {
+    const readyMs = this.#parts.clock.monotonicMs() + POSTPONED_MS
+    this.#due.set(name, { ...due, name, readyMs })
+    this.#toLookAt.add(name)
   }
 
   /** Learns what has changed. */
@@ -92,7 +94,7 @@ export class DueWork {
         this.#due.delete(name)
         return
       }
-      const idleMs = await autoCommit({ ...this.#parts, space: state.space }, state.id, state)
+      const idleMs = await this.#autoCommit(state.space, state.id, state)
       if (idleMs === undefined) this.#idle.delete(name)
       else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
       const due = this.#dueOf(name, state)
@@ -106,6 +108,17 @@ export class DueWork {
       if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
       // A session that cannot be read has no work that could be done; a repaired one is announced when it is written to.
       this.#due.delete(name)
+      if (error.retryable) this.#idle.set(name, this.#parts.clock.monotonicMs() + POSTPONED_MS)
+    }
+  }
+
+  /** A policy that cannot be carried out keeps no task from being worked on. */
+  async #autoCommit(space: string, id: string, state: SessionState): Promise<number | undefined> {
+    try {
+      return await autoCommit({ ...this.#parts, space }, id, state)
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      return error.retryable ? POSTPONED_MS : undefined
     }
   }
 
@@ -118,8 +131,8 @@ export class DueWork {
     const before = this.#due.get(name)
     if (before?.because === because) return { ...before, archive }
     const now = this.#parts.clock.monotonicMs()
-    // Its own lease is renewed as long as it works on it.
-    const waitMs = lease === null ? archive.waitMs : lease.worker === this.#worker ? Number.POSITIVE_INFINITY : lease.ms
+    // Also its own lease runs out, if the store failed while it worked: as long as it works on it, it is renewed.
+    const waitMs = lease === null ? archive.waitMs : lease.ms
     return { name, space: space as string, session: id as string, archive, leaseAt: lease?.at ?? null, readyMs: now + waitMs, because }
   }
 }

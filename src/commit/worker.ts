@@ -8,7 +8,7 @@
  */
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
-import type { CommitFailed } from '../session/records.ts'
+import type { CommitFailed, CommitLeased } from '../session/records.ts'
 import type { Archive } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
@@ -78,7 +78,7 @@ export class Worker {
     this.#options = { concurrency, leaseMs, attemptMs, attempts }
     const { ids, clock, engine, space } = this.#parts
     this.#name = ids.next(clock.now())
-    this.#due = new DueWork(this.#parts, this.#name, session === undefined ? undefined : engine.name(space, session))
+    this.#due = new DueWork(this.#parts, session === undefined ? undefined : engine.name(space, session))
     this.#breaker = new Breaker(this.#parts)
   }
 
@@ -151,12 +151,10 @@ export class Worker {
     try {
       status = await this.#attempt(handle, due)
     } catch (error) {
-      // Somebody else has the task, or it has ended, or the session is gone: nothing is left to do.
-      if (error instanceof HoldfastError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')) return
-      // The store itself fails; the task stays as it is, and is looked at again.
-      this.#due.postpone(due)
+      // Unless somebody else has the task, or it has ended, or the session is gone, the store itself fails: the task stays as it is.
+      if (!(error instanceof HoldfastError) || (error.code !== 'CONFLICT' && error.code !== 'NOT_FOUND')) return this.#due.postpone(due)
     }
-    this.#due.look(due.name)
+    this.#due.settle(due)
     if (status !== undefined) this.#onAttempt?.({ space: due.space, task: taskId(due.session, due.archive.task), status })
   }
 
@@ -164,12 +162,12 @@ export class Worker {
     const { attempts: most, leaseMs, attemptMs } = this.#options
     const attempts = archive.attempts + 1
     const leased = { archive: archive.number, attempts, worker: this.#name, ms: leaseMs }
-    await handle.submit({}, () => archives.lease(leased, leaseAt))
+    await handle.submit({}, () => archives.lease(archive.task, leased, leaseAt))
     if (attempts > most) return this.#fail(handle, archive, { attempts: most, error: gaveUp(most), again: false, waitMs: 0 })
 
     const over = new AbortController()
     const signal = AbortSignal.any([this.#stopping.signal, over.signal])
-    const renewal = this.#renew(handle, leased, over)
+    const renewal = this.#renew(handle, archive.task, leased, over)
     const deadline = this.#abortAfter(attemptMs, over)
     try {
       const finished = await orAborted(signal, summaryOf(handle, archive, this.#model, signal))
@@ -211,17 +209,17 @@ export class Worker {
 
   async #fail(handle: Handle, archive: Archive, outcome: Omit<CommitFailed, 'archive'>): Promise<Attempt['status']> {
     if (!outcome.again) this.#failed++
-    await handle.submit({}, () => archives.fail({ archive: archive.number, ...outcome }, this.#name))
+    await handle.submit({}, () => archives.fail(archive.task, { archive: archive.number, ...outcome }, this.#name))
     return outcome.again ? 'pending' : 'failed'
   }
 
   /** Shows that it lives, until the attempt is over; if the lease is lost, so is the attempt. */
-  async #renew(handle: Handle, leased: Parameters<typeof archives.lease>[0], over: AbortController): Promise<void> {
+  async #renew(handle: Handle, task: string, leased: CommitLeased, over: AbortController): Promise<void> {
     for (;;) {
       await this.#parts.clock.sleep(leased.ms / 3, over.signal)
       if (over.signal.aborted) return
       try {
-        await handle.submit({}, () => archives.lease(leased, null))
+        await handle.submit({}, () => archives.lease(task, leased, null))
       } catch (error) {
         if (error instanceof HoldfastError && error.retryable) continue
         over.abort()

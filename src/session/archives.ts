@@ -9,7 +9,7 @@
  * The first `commit.finished` counts; whoever comes later finds the task completed and is refused.
  */
 import { HoldfastError } from '../errors.ts'
-import { archivedOf, branchTo, common, count, isOn, PAST, runOf, without } from './branch.ts'
+import { archivedOf, branchTo, common, count, heldOf, isOn, PAST, runOf, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased } from './records.ts'
@@ -31,7 +31,7 @@ export function commit(terms: Terms, boundary: Point): Operation<SessionState, O
     const own = live.filter(({ run }) => run !== PAST)
     const covers = [...live.filter(({ run }) => run === PAST), ...leftovers(state, branch, upTo)]
     const archive = Math.max(0, ...state.archives.map(({ number }) => number)) + 1
-    const t = Math.max(0, boundary.t - state.archived.t)
+    const t = Math.max(0, boundary.t - heldOf(without(upTo, covers), state.archives).t)
     return write(state, 'commit.requested', { archive, takes: own, covers, n: count(own) + count(covers), t }, terms)
   })
 }
@@ -44,7 +44,8 @@ function isPointOn(state: SessionState, branch: readonly Stretch[], { at, n }: P
 function leftovers(state: SessionState, branch: readonly Stretch[], upTo: readonly Stretch[]): Stretch[] {
   const whole = state.archives.filter((archive) => isWhole(archive, branch))
   const cut = state.archives.filter((archive) => !whole.includes(archive))
-  return without(common(upTo, archivedOf({ archives: cut })), archivedOf({ archives: whole }))
+  // Taken away twice, for a message that several of them hold is covered once.
+  return without(without(upTo, without(upTo, archivedOf({ archives: cut }))), archivedOf({ archives: whole }))
 }
 
 /** Whether every message of an archive is on a branch: only then does its summary tell of that branch. */
@@ -52,13 +53,16 @@ export function isWhole(archive: Archive, branch: readonly Stretch[]): boolean {
   return count(common(branch, archivedOf({ archives: [archive] }))) === archive.n
 }
 
+/** A task, by the number of its archive and the record that made it: a session that was created anew counts from one again. */
+export type TaskName = Pick<Archive, 'number' | 'task'>
+
 function onTask(
-  number: number,
+  { number, task }: Pick<Archive, 'number'> & Partial<TaskName>,
   terms: Terms,
   decide: (state: SessionState, archive: Archive) => ReturnType<typeof unchanged>,
 ): Operation<SessionState, Outcome> {
   return command(terms, (state) => {
-    const archive = state.archives.find((one) => one.number === number && one.session === null)
+    const archive = state.archives.find((one) => one.number === number && one.session === null && one.task === (task ?? one.task))
     if (state.status !== 'live' || archive === undefined) {
       return { refuse: new HoldfastError('NOT_FOUND', `There is no archive ${number} in this session.`, { details: { archive: number } }) }
     }
@@ -67,42 +71,42 @@ function onTask(
 }
 
 /** Takes a task, or renews the lease on it. `seen` is the lease that the worker takes for expired, by its position. */
-export function lease(leased: CommitLeased, seen: number | null): Operation<SessionState, Outcome> {
-  return onTask(leased.archive, {}, (state, { status, lease: held }) => {
+export function lease(task: string, leased: CommitLeased, seen: number | null): Operation<SessionState, Outcome> {
+  return onTask({ number: leased.archive, task }, {}, (state, { status, lease: held }) => {
     const open = status === 'pending' || (status === 'running' && (held?.worker === leased.worker || held?.at === seen))
     return open ? write(state, 'commit.leased', leased, {}) : { refuse: lost(status) }
   })
 }
 
 export function finish(finished: CommitFinished): Operation<SessionState, Outcome> {
-  return onTask(finished.archive, {}, (state, { status }) =>
+  return onTask({ number: finished.archive, task: finished.task }, {}, (state, { status }) =>
     status === 'pending' || status === 'running' ? write(state, 'commit.finished', finished, {}) : { refuse: lost(status) },
   )
 }
 
 /** Only who holds the task can fail it. */
-export function fail(failed: CommitFailed, worker: string): Operation<SessionState, Outcome> {
-  return onTask(failed.archive, {}, (state, { status, lease: held }) =>
+export function fail(task: string, failed: CommitFailed, worker: string): Operation<SessionState, Outcome> {
+  return onTask({ number: failed.archive, task }, {}, (state, { status, lease: held }) =>
     status === 'running' && held?.worker === worker ? write(state, 'commit.failed', failed, {}) : { refuse: lost(status) },
   )
 }
 
 /** The archive stays, without a summary; its messages stay readable and in the window. */
-export function cancel(terms: Terms, number: number): Operation<SessionState, Outcome> {
-  return onTask(number, terms, (state, { status }) => {
+export function cancel(terms: Terms, task: TaskName): Operation<SessionState, Outcome> {
+  return onTask(task, terms, (state, { status }) => {
     if (status === 'cancelled') return unchanged(state)
     if (status === 'completed' || status === 'failed') return { refuse: ended(status) }
-    return write(state, 'commit.cancelled', { archive: number }, terms)
+    return write(state, 'commit.cancelled', { archive: task.number }, terms)
   })
 }
 
 /** Lets a task that failed or was cancelled begin again. */
-export function retry(number: number): Operation<SessionState, Outcome> {
-  return onTask(number, {}, (state, { status }) => {
+export function retry(task: TaskName): Operation<SessionState, Outcome> {
+  return onTask(task, {}, (state, { status }) => {
     if (status === 'completed') return { refuse: ended(status) }
     if (status === 'pending' || status === 'running') return unchanged(state)
     const again: CommitFailed = {
-      archive: number,
+      archive: task.number,
       attempts: 0,
       error: { code: 'RETRIED', message: 'It was asked for again.' },
       again: true,
@@ -113,7 +117,7 @@ export function retry(number: number): Operation<SessionState, Outcome> {
 }
 
 export function retract(terms: Terms, number: number): Operation<SessionState, Outcome> {
-  return onTask(number, terms, (state, { status, retracted }) => {
+  return onTask({ number }, terms, (state, { status, retracted }) => {
     if (retracted) return unchanged(state)
     if (status !== 'completed')
       return { refuse: conflict(`Archive ${number} has no memories: its task is ${status}.`, { archive: number, status }) }

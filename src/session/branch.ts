@@ -1,6 +1,6 @@
 /** The way from the root to a message, as stretches of runs: pure arithmetic on depths. */
 import type { Address } from '../record/record.ts'
-import type { Point, Run, SessionState, Stretch } from './state.ts'
+import type { Amount, Archive, Point, Run, SessionState, Stretch } from './state.ts'
 
 /** The run of everything that a fork inherits. */
 export const PAST = -1
@@ -73,6 +73,23 @@ export function count(stretches: readonly Stretch[]): number {
 /** Everything that archives hold, on whatever branch. */
 export function archivedOf({ archives }: Pick<SessionState, 'archives'>): Stretch[] {
   return archives.flatMap(({ takes, covers }) => [...takes, ...covers])
+}
+
+/**
+ * What archives hold of some stretches. A message that several hold, because a revert had cut one of them, counts once, with the last;
+ * an archive of which only a part counts has that part of its tokens.
+ */
+export function heldOf(stretches: readonly Stretch[], archives: readonly Archive[]): Amount {
+  let left: readonly Stretch[] = stretches
+  let [n, t] = [0, 0]
+  for (const archive of archives.toReversed()) {
+    const part = common(left, archivedOf({ archives: [archive] }))
+    if (part.length === 0) continue
+    left = without(left, part)
+    n += count(part)
+    t += Math.round((archive.t * count(part)) / archive.n)
+  }
+  return { n, t }
 }
 
 export function samePoint(a: Point, b: Point): boolean {

@@ -4,7 +4,7 @@
  */
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
-import { archivedOf, branchTo, common, count, isTip, samePoint } from './branch.ts'
+import { branchTo, heldOf, isTip, samePoint } from './branch.ts'
 import type {
   CommitFailed,
   CommitFinished,
@@ -158,16 +158,10 @@ function headMoved(state: SessionState, record: JournalRecord): SessionState {
   return { ...next, archived: archivedOn(next) }
 }
 
-/** What archives hold of the branch. An archive of which only a part is on it counts with that part of its tokens. */
+/** What archives hold of the branch; if they hold all of it, also all of its tokens. */
 function archivedOn(state: SessionState): Amount {
-  const branch = branchTo(state, state.head)
-  let [n, t] = [0, 0]
-  for (const archive of state.archives) {
-    const part = count(common(branch, archivedOf({ archives: [archive] })))
-    n += part
-    if (archive.n > 0) t += Math.round((archive.t * part) / archive.n)
-  }
-  return { n, t }
+  const { n, t } = heldOf(branchTo(state, state.head), state.archives)
+  return { n, t: n === state.head.n ? state.head.t : Math.min(t, state.head.t) }
 }
 
 function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {

@@ -16,7 +16,9 @@ export function inheritedFrom(
   // A session with no message on the branch may still have replaced some that it inherited.
   const none: Past = { run: PAST, from: point.n, to: point.n, first: 0, last: 0, session, born: state.born, end }
   const past = [...inherited, ...(own.length === 0 ? [none] : own)].filter(({ from, to }) => from < to || state.replaced > 0)
-  const archives = state.archives.flatMap((archive) => {
+  // What is not summarised yet is the fork's own to summarise: nobody would tell it of the end of another session's task.
+  const completed = state.archives.filter(({ status }) => status === 'completed')
+  const archives = completed.flatMap((archive) => {
     const held = common(branch, archivedOf({ archives: [archive] })).map(({ from, to }) => ({ run: PAST, from, to, first: 0, last: 0 }))
     return held.length === 0 ? [] : [{ ...archive, session: archive.session ?? session, takes: [], covers: held }]
   })

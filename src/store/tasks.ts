@@ -66,10 +66,10 @@ export async function commit(handle: Handle, { key, ...options }: CommitOptions)
       const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }))
       const at = outcome.placed?.at ?? outcome.first?.at
       if (at === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
-      const made = (await handle.state()).archives.find((archive) => archive.at === at)
+      const made = (await handle.state()).archives.find((archive) => archive.session === null && archive.at === at)
       if (made === undefined)
         throw new HoldfastError('CONFLICT', 'The session was created anew meanwhile.', { details: { reason: 'deleted' } })
-      const task = new Task(handle, made.number, taskId(handle.id, made.task))
+      const task = new Task(handle, made)
       return { status: 'accepted', task, archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
     } catch (error) {
       if (boundary === undefined && error instanceof archives.BoundaryLeft) return skipped(state.head.n - state.archived.n)
@@ -87,12 +87,14 @@ export class Task {
   readonly id: string
   readonly archive: number
   readonly #handle: Handle
+  readonly #name: archives.TaskName
 
   /** @internal */
-  constructor(handle: Handle, archive: number, id: string) {
+  constructor(handle: Handle, { number, task }: archives.TaskName) {
     this.#handle = handle
-    this.archive = archive
-    this.id = id
+    this.#name = { number, task }
+    this.archive = number
+    this.id = taskId(handle.id, task)
   }
 
   get session(): string {
@@ -124,16 +126,16 @@ export class Task {
   /** The archive stays; it gets no summary unless it is retried. */
   async cancel(options: WriteOptions = {}): Promise<Written> {
     const terms = this.#handle.terms('cancel', { archive: this.archive }, options)
-    return written(await this.#handle.submit(terms, (full) => archives.cancel(full, this.archive)))
+    return written(await this.#handle.submit(terms, (full) => archives.cancel(full, this.#name)))
   }
 
   /** Begins a task that failed or was cancelled again. */
   async retry(): Promise<Written> {
-    return written(await this.#handle.submit({}, () => archives.retry(this.archive)))
+    return written(await this.#handle.submit({}, () => archives.retry(this.#name)))
   }
 
   async #current(): Promise<Archive> {
-    const archive = (await this.#handle.liveState()).archives.find(({ number }) => number === this.archive)
+    const archive = (await this.#handle.liveState()).archives.find(({ task }) => task === this.#name.task)
     if (archive === undefined) throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: this.id } })
     return archive
   }
@@ -154,11 +156,11 @@ function parseTaskId(id: string): { session: string; task: string } | undefined 
 export async function findTask(parts: StoreParts, id: string): Promise<Task> {
   const parsed = parseTaskId(id)
   const handle = parsed === undefined ? undefined : new Handle(parts, parsed.session)
-  const archive = (await handle?.state())?.archives.find(({ task }) => task === parsed?.task)
+  const archive = (await handle?.state())?.archives.find(({ session, task }) => session === null && task === parsed?.task)
   if (handle === undefined || archive === undefined) {
     throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: id } })
   }
-  return new Task(handle, archive.number, id)
+  return new Task(handle, archive)
 }
 
 export async function taskInfo(session: string, archive: Archive, transcript: Transcript): Promise<TaskInfo> {

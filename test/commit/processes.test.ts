@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest'
+import { raceCommits } from '../processes/racing-commits.ts'
+
+test('F12 re-commit of committed messages: not by two processes that commit at random moments, while workers are killed', async () => {
+  await raceCommits({ moments: 100, seed: Math.floor(Math.random() * 2 ** 32) })
+  expect.hasAssertions()
+})

@@ -1,0 +1,28 @@
+/** A worker as a process of its own, with a model that takes a moment. Works until it is killed or its test is done. */
+import { setTimeout } from 'node:timers/promises'
+import type { SummaryRequest } from '../../../src/commit/model.ts'
+import { Worker } from '../../../src/commit/worker.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import { StubModel } from '../../commit/fixtures.ts'
+import { childOptions, testIsDone } from '../child.ts'
+
+export interface SummariserOptions {
+  readonly directory: string
+  readonly leaseMs: number
+}
+
+class SlowModel extends StubModel {
+  override async summarise(request: SummaryRequest): ReturnType<StubModel['summarise']> {
+    await setTimeout(Math.random() * 10)
+    return super.summarise(request)
+  }
+}
+
+const { directory, leaseMs } = childOptions<SummariserOptions>()
+const store = await openStore(directory)
+// Who is killed often must be allowed many attempts.
+const worker = new Worker(store, { model: new SlowModel(), leaseMs, attempts: 1000 })
+worker.start()
+await testIsDone()
+await worker.stop()
+await store.close()
