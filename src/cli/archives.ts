@@ -47,6 +47,11 @@ function fieldsOf({ number, status, task, messageCount, tokens, abstract, create
 }
 
 function headOf({ number, status, messageCount, createdAt, error }: ArchiveInfo): string {
-  const facts = [`archive ${number}`, `${messageCount} messages`, relativeTime(createdAt, Date.now()), status]
+  const facts = [
+    `archive ${number}`,
+    messageCount === 1 ? '1 message' : `${messageCount} messages`,
+    relativeTime(createdAt, Date.now()),
+    status,
+  ]
   return inLine(`${facts.join('  ')}${error === null ? '' : `: ${error.message}`}`)
 }

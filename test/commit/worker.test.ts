@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
-import { Worker } from '../../src/commit/worker.ts'
+import { type Attempt, Worker } from '../../src/commit/worker.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -213,4 +213,53 @@ test('a provider whose limit is lower than was thought is asked with less', asyn
   const model = new StubModel({ manual: ({ messages, answer, fail }) => (messages.length > 3 ? fail(new InputTooLong()) : answer()) })
   await new Worker(store, { model }).drain()
   expect(await session.archive(1)).toMatchObject({ status: 'completed', attempts: 1 })
+})
+
+test('a worker for one session leaves the others alone, also those of its name in another space', async () => {
+  const { store, task } = await committed()
+  const others = [await store.session('other'), await store.in('elsewhere').session('s')]
+  for (const other of others) await appendAll(other, 'x')
+  const left = await Promise.all(others.map(commitOf))
+  await new Worker(store, { model: new StubModel(), session: 's' }).drain()
+  expect(await task.info()).toMatchObject({ status: 'completed', result: { memories: 2 } })
+  expect(await Promise.all(left.map((one) => one.info()))).toMatchObject([{ status: 'pending' }, { status: 'pending' }])
+})
+
+test('each attempt is told, with what became of the task', async () => {
+  const { clock, store, task } = await committed()
+  const told: Attempt[] = []
+  const model = new StubModel({ manual: ({ fail, answer }) => (told.length === 0 ? fail(new Error('no JSON')) : answer()) })
+  const worker = new Worker(store, { model, onAttempt: (attempt) => told.push(attempt) })
+  worker.start()
+  await turns()
+  await clock.pass(5000)
+  expect(told).toEqual([
+    { space: 'default', task: task.id, status: 'pending' },
+    { space: 'default', task: task.id, status: 'completed' },
+  ])
+  await worker.stop()
+})
+
+test('many tasks are begun again, the oldest first, at the rate that was named', async () => {
+  const { clock, store, task } = await committed()
+  const tasks = [task]
+  for (const id of ['t', 'u']) {
+    await clock.pass(1000)
+    const session = await store.session(id)
+    await appendAll(session, id)
+    tasks.push(await commitOf(session))
+  }
+  for (const one of tasks) await one.cancel()
+  const begun: string[] = []
+  const retrying = (async () => {
+    for await (const { id } of store.retryTasks({ status: 'cancelled', rate: 2 })) begun.push(id)
+  })()
+  await turns()
+  expect(begun).toEqual([tasks[0]?.id])
+  await clock.pass(500)
+  expect(begun).toHaveLength(2)
+  await clock.pass(500)
+  await retrying
+  expect(begun).toEqual(tasks.map(({ id }) => id))
+  await expect(store.retryTasks({ rate: 0 }).next()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
 })
