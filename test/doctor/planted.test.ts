@@ -53,7 +53,7 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a record that is gone without a trace, and the messages that stand on it',
-    plant: (disk) => fillLine(disk, 'talk', 0, 'messages.appended', 1, NEWLINE),
+    plant: (disk) => fillLine(disk, 'talk', 0, 'messages.appended', 0, NEWLINE),
     found: ['missing-record talk 0', 'dangling-parent talk 0', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
   },
   {
@@ -62,7 +62,7 @@ const DAMAGE: readonly Plant[] = [
       fillLine(disk, 'talk', 0, 'segment.sealed', 0, NEWLINE)
       fillLine(disk, 'talk', 0, 'messages.appended', -1, NEWLINE)
     },
-    found: ['missing-record talk 1', 'dangling-parent talk 1', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork'],
+    found: ['missing-record talk 1', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
   },
   {
     name: 'a segment gone from the middle',
