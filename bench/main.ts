@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { commandLine } from './command-line.ts'
+import { commits } from './commits.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { longJournal } from './long-journal.ts'
 import { longSession } from './long-session.ts'
@@ -29,6 +30,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   longSession,
   manySessions,
   commandLine,
+  commits,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -12,7 +12,7 @@ export const manyCallers: Benchmark = {
     const bare = await BareLoop.open(directory)
     const own = await Session.open({ directory, id: 'own ids' })
     const given = await Session.open({ directory, id: 'given ids' })
-    const slice = quick ? 200 : 1000
+    const slice = quick ? 200 : 500
     const crowd = async (append: () => Promise<unknown>) => {
       const delay = new EventLoopDelay()
       delay.start()

@@ -18,7 +18,7 @@ export const manyProcesses: Benchmark = {
     const atOnce = await Crowd.start(directory, 'at once')
     const awaiting = await Crowd.start(directory, 'await')
     const alwaysAwaiting = await Crowd.start(directory, 'await always')
-    const slice = quick ? 300 : 2000
+    const slice = quick ? 300 : 1000
     const rates = await interleave(quick ? 3 : 9, {
       bare: () => rateOf(slice, () => bare.append()),
       atOnce: () => atOnce.run(slice),
@@ -41,45 +41,58 @@ export const manyProcesses: Benchmark = {
 class Crowd {
   /** Of each round: the rate of the slowest process, against an equal share. */
   readonly slowest: number[] = []
-  readonly #members: readonly ChildProcess[]
+  readonly #members: readonly Member[]
 
-  private constructor(members: readonly ChildProcess[]) {
+  private constructor(members: readonly Member[]) {
     this.#members = members
   }
 
   static async start(directory: string, way: Way): Promise<Crowd> {
-    const members = Array.from({ length: PROCESSES }, () => fork(WRITER, [directory, way]))
-    await Promise.all(members.map(answer))
+    const members = Array.from({ length: PROCESSES }, () => new Member(directory, way))
+    await Promise.all(members.map((member) => member.answer()))
     return new Crowd(members)
   }
 
   async run(milliseconds: number): Promise<number> {
-    const answers = Promise.all(this.#members.map(answer))
-    for (const member of this.#members) member.send(milliseconds)
-    const rates = await answers
+    const rates = await Promise.all(this.#members.map((member) => member.run(milliseconds)))
     const sum = rates.reduce((total, rate) => total + rate, 0)
     this.slowest.push((Math.min(...rates) * PROCESSES) / sum)
     return sum
   }
 
   async stop(): Promise<void> {
-    await Promise.all(
-      this.#members.map((member) => {
-        const gone = once(member, 'exit')
-        member.disconnect()
-        return gone
-      }),
-    )
+    await Promise.all(this.#members.map((member) => member.stop()))
   }
 }
 
-/** What a process says next. One that dies instead has printed why. */
-async function answer(member: ChildProcess): Promise<number> {
-  const gone = once(member, 'exit').then(([code]) => {
-    throw new Error(`A writer ended with code ${String(code)}.`)
-  })
-  // Nobody listens any more once it has answered, and it ends in the end.
-  gone.catch(() => undefined)
-  const [rate] = await Promise.race([once(member, 'message'), gone])
-  return rate as number
+class Member {
+  readonly #process: ChildProcess
+  readonly #gone: Promise<unknown>
+
+  constructor(directory: string, way: Way) {
+    this.#process = fork(WRITER, [directory, way])
+    this.#gone = once(this.#process, 'exit')
+  }
+
+  run(milliseconds: number): Promise<number> {
+    const rate = this.answer()
+    this.#process.send(milliseconds)
+    return rate
+  }
+
+  /** What it says next. One that dies instead has printed why. */
+  async answer(): Promise<number> {
+    const died = this.#gone.then(() => {
+      throw new Error(`A writer ended with code ${String(this.#process.exitCode)}.`)
+    })
+    // Nobody listens any more once it has answered, and it ends in the end.
+    died.catch(() => undefined)
+    const [rate] = await Promise.race([once(this.#process, 'message'), died])
+    return rate as number
+  }
+
+  async stop(): Promise<void> {
+    this.#process.disconnect()
+    await this.#gone
+  }
 }

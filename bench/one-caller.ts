@@ -9,7 +9,7 @@ export const oneCaller: Benchmark = {
     const bare = await BareLoop.open(directory)
     const own = await Session.open({ directory, id: 'own ids' })
     const given = await Session.open({ directory, id: 'given ids' })
-    const slice = quick ? 200 : 1000
+    const slice = quick ? 200 : 500
     const rates = await interleave(quick ? 3 : 15, {
       bare: () => rateOf(slice, () => bare.append()),
       own: () => rateOf(slice, () => own.append()),

@@ -69,7 +69,7 @@ On a disk whose sync is slow, the ratio of one caller comes closer to 1 and that
 ## Run it
 
 \`\`\`sh
-npm run bench                             # all of it, some minutes
+npm run bench                             # all of it, two minutes
 npm run bench -- --only many-callers      # one
 npm run bench -- --quick                  # to see that it works
 npm run bench -- --dir /a/directory       # on another disk
@@ -96,6 +96,6 @@ function showBar({ is, value }: Bar, unit: Unit): string {
 }
 
 function show(value: number, unit: Unit): string {
-  if (unit === 'appends/s') return Math.round(value).toLocaleString('en')
+  if (unit === 'appends/s' || unit === 'tasks/s') return Math.round(value).toLocaleString('en')
   return value.toFixed(2)
 }

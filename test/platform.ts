@@ -23,6 +23,8 @@ const PROBES = {
   linux: () => (process.platform === 'linux' ? '' : `this is ${process.platform}`),
   /** `strace` that may trace and inject. */
   strace: () => failureOf('strace', ['-f', '-o', '/dev/null', '-e', 'inject=fdatasync:error=EIO:when=1', process.execPath, '--version']),
+  /** A terminal that a program can be run in. */
+  terminal: () => failureOf('script', ['--quiet', '--return', '--command', 'true', '/dev/null']),
   /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
   tmpfs: () => probeMount((directory) => failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])),
   /** The same with a disk file system in an image file, which a loop device makes a disk. */

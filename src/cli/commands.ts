@@ -6,7 +6,7 @@ import { collect, count, duration } from './arguments.ts'
 import type { Context } from './context.ts'
 
 /** The words and the options are what the table says of them; each command names their types itself. */
-export type Run = (context: Context, words: never, options: never) => Promise<void>
+type Run = (context: Context, words: never, options: never) => Promise<void>
 
 export interface OptionSpec {
   readonly flags: string
@@ -18,11 +18,18 @@ export interface OptionSpec {
   readonly file?: boolean
 }
 
+interface WordSpec {
+  readonly word: string
+  readonly about: string
+  readonly choices?: readonly string[]
+  readonly parse?: (value: string) => unknown
+}
+
 export interface CommandSpec {
   readonly name: string
   readonly about: string
   /** As the help shows them: `<needed>`, `[optional]`, `<several...>`. */
-  readonly words: readonly { readonly word: string; readonly about: string; readonly choices?: readonly string[] }[]
+  readonly words: readonly WordSpec[]
   readonly options?: readonly OptionSpec[]
   /** Words may begin with a dash. */
   readonly dashes?: boolean
@@ -145,6 +152,79 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./family.ts')).tree,
   },
   {
+    name: 'context',
+    about: 'print what would be sent to a model, within a budget of tokens',
+    words: [ID],
+    options: [
+      { flags: '--budget <n>', about: 'in tokens; 128000 unless told', parse: count('--budget') },
+      {
+        flags: '--format <format>',
+        about: 'the shape of the messages; as they were appended unless told',
+        choices: ['openai', 'openai-responses', 'anthropic', 'ai-sdk', 'text'],
+      },
+      { flags: '--recall <words>', about: 'add the memories and past messages that match' },
+    ],
+    load: async () => (await import('./window.ts')).window,
+  },
+  {
+    name: 'commit',
+    about: 'move what is live into an archive; a worker makes its summary',
+    words: [ID],
+    options: [
+      { flags: '--keep <n>', about: 'keep so many messages live', parse: count('--keep') },
+      { flags: '--keep-turns <n>', about: 'keep so many turns live instead', parse: count('--keep-turns') },
+      { flags: '--token-budget <n>', about: 'with --keep-turns: as long as they fit into so many tokens', parse: count('--token-budget') },
+      { flags: '--key <key>', about: 'key of this operation: tried again, it happens once' },
+      { flags: '--wait', about: 'until the summary is there; made by this process if no worker takes it' },
+    ],
+    load: async () => (await import('./commit.ts')).commit,
+  },
+  {
+    name: 'tasks',
+    about: 'list the tasks of commits, the newest first; or begin many again with `tasks retry`',
+    words: [{ word: '[id]', about: 'only of this session; or the word retry' }],
+    options: [
+      { flags: '--session <id>', about: 'only of this session' },
+      { flags: '--status <status>', about: 'only those', choices: ['pending', 'running', 'completed', 'failed', 'cancelled'] },
+      { flags: '--limit <n>', about: 'how many at most; 100 unless told', parse: count('--limit') },
+      { flags: '--since <duration>', about: 'retry: only what ended in the last 6h or the like', parse: duration('--since') },
+      { flags: '--rate <n>', about: 'retry: how many a second at most; 10 unless told', parse: count('--rate') },
+    ],
+    load: async () => (await import('./tasks.ts')).tasks,
+  },
+  {
+    name: 'task',
+    about: 'show a task, begin it again, or cancel it',
+    words: [
+      { word: '<task>', about: 'id of the task' },
+      { word: '[action]', about: 'what to do with it', choices: ['retry', 'cancel'] },
+    ],
+    load: async () => (await import('./tasks.ts')).task,
+  },
+  {
+    name: 'archives',
+    about: 'list the archives of a session, or show one with its overview and messages',
+    words: [ID, { word: '[number]', about: 'number of the archive', parse: count('The number of an archive') }],
+    load: async () => (await import('./archives.ts')).archives,
+  },
+  {
+    name: 'memories',
+    about: 'list what is known of an owner, from all sessions',
+    words: [{ word: '[words...]', about: 'only what matches, the best first' }],
+    options: [{ flags: '--owner <owner>', about: 'of whom; of nobody in particular unless told' }],
+    load: async () => (await import('./memories.ts')).memories,
+  },
+  {
+    name: 'work',
+    about: 'make the summaries that commits ask for, in every space, until interrupted',
+    words: [],
+    options: [
+      { flags: '--concurrency <n>', about: 'how many tasks at once; 8 unless told', parse: count('--concurrency') },
+      { flags: '--once', about: 'end when nothing is left to do' },
+    ],
+    load: async () => (await import('./work.ts')).work,
+  },
+  {
     name: 'usage',
     about: 'tokens that calls to models took, of a session or of all',
     words: [{ word: '[id]', about: 'id of the session' }],
@@ -168,6 +248,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: 'revoke a share',
     words: [ID, { word: '<share>', about: 'id of the share' }],
     load: async () => (await import('./sharing.ts')).unshare,
+  },
+  {
+    name: 'doctor',
+    about: 'verify every checksum, chain and file; exits with 5 if there is damage',
+    words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    load: async () => (await import('./doctor.ts')).doctor,
   },
   {
     name: 'delete',

@@ -12,6 +12,7 @@ export class Context {
   readonly signal: AbortSignal
   readonly #options: GlobalOptions
   #store: Store | undefined
+  #last: (() => Promise<void>) | undefined
 
   constructor(out: Output, signal: AbortSignal, options: GlobalOptions) {
     this.out = out
@@ -34,9 +35,18 @@ export class Context {
     return this.#open(this.#where())
   }
 
+  /** Has something done before the store is closed, also when the command is interrupted: what it holds has to be given back. */
+  beforeClosing(last: () => Promise<void>): void {
+    this.#last = last
+  }
+
   /** Waits until all that was accepted is on the disk. */
   async close(): Promise<void> {
-    await this.#store?.close()
+    try {
+      await this.#last?.()
+    } finally {
+      await this.#store?.close()
+    }
   }
 
   async #open(where: string): Promise<Store> {

@@ -8,7 +8,6 @@
  * already. A second signal does not wait.
  */
 import { createRequire } from 'node:module'
-import { CommanderError } from 'commander'
 import { wrongUsage } from './arguments.ts'
 import type { CommandSpec } from './commands.ts'
 import { Context } from './context.ts'
@@ -18,14 +17,14 @@ import { inBlock } from './terminal.ts'
 
 const INTERRUPTED = 130
 
-/** Asked by the package's own name, because this file lies at different depths in dist and in the tests' build. */
-const { version } = createRequire(import.meta.url)('holdfast/package.json') as { version: string }
-
 const words = process.argv.slice(2)
-/** Before the parser is done, only this tells in which way to complain. */
-const wantsJson = words.slice(0, words.indexOf('--') === -1 ? undefined : words.indexOf('--')).includes('--json')
+/** Before the parser is done, only these tell in which way to complain. Behind `--` there are no options. */
+const flags = words.slice(0, words.includes('--') ? words.indexOf('--') : undefined)
+const wantsJson = flags.includes('--json')
+/** Asked by the package's own name, because this file lies at different depths in dist and in the tests' build. */
+const version = flags.includes('--version') ? (createRequire(import.meta.url)('holdfast/package.json') as { version: string }).version : ''
 const stop = new AbortController()
-const out = new Output({ json: wantsJson, quiet: words.includes('--quiet'), onGone: () => stop.abort() })
+const out = new Output({ json: wantsJson, quiet: flags.includes('--quiet'), onGone: () => stop.abort() })
 let interrupted = false
 
 function interrupt(): void {
@@ -53,19 +52,24 @@ async function main(): Promise<number> {
   const complain = (text: string): void => {
     complaint += text
   }
-  const program = makeProgram({ version, start, complain })
+  const program = makeProgram({ words, version, start, complain })
   try {
     if (words.length === 0) program.outputHelp()
     else await program.parseAsync(words, { from: 'user' })
     return process.exitCode === undefined ? 0 : Number(process.exitCode)
   } catch (error) {
-    if (!(error instanceof CommanderError)) return interrupted || out.gone ? 0 : out.fail(error)
+    if (!isOfParser(error)) return interrupted || out.gone ? 0 : out.fail(error)
     if (error.exitCode === 0) return 0
     const mistake = wrongUsage(error.message.replace(/^error: /, ''))
     if (wantsJson) return out.fail(mistake)
     process.stderr.write(inBlock(complaint))
     return mistake.exitCode
   }
+}
+
+/** Commander's errors: it also throws when it has printed what was asked for. */
+function isOfParser(error: unknown): error is Error & { readonly exitCode: number } {
+  return error instanceof Error && error.name === 'CommanderError'
 }
 
 const code = await main()

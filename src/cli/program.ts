@@ -1,17 +1,23 @@
 /** The command table as a parser. What it finds is handed to `start`. */
-import { Argument, Command, Option } from 'commander'
+import { createRequire } from 'node:module'
+import type { Command as CommanderCommand, Option as CommanderOption } from 'commander'
 import { COMMANDS, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './commands.ts'
 
-export type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
+/** Commander is CommonJS: imported, all of it would be searched for what it exports first, which takes as long as loading it. */
+const { Argument, Command, Option } = createRequire(import.meta.url)('commander') as typeof import('commander')
+
+type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
 
 export interface ProgramOptions {
+  /** What stands on the command line. */
+  readonly words: readonly string[]
   readonly version: string
   readonly start: Start
   /** Where the parser's complaints go. */
   readonly complain: (text: string) => void
 }
 
-export function makeProgram({ version, start, complain }: ProgramOptions): Command {
+export function makeProgram({ words, version, start, complain }: ProgramOptions): CommanderCommand {
   const program = new Command('holdfast')
     .usage('<command> [options]')
     .description('Sessions for AI agents that cannot be lost, doubled or corrupted.')
@@ -22,11 +28,19 @@ export function makeProgram({ version, start, complain }: ProgramOptions): Comma
     .configureOutput({ writeErr: complain })
     .exitOverride()
   for (const spec of GLOBAL_OPTIONS) program.addOption(optionOf(spec))
-  for (const spec of COMMANDS) addCommand(program, spec, start)
+  for (const spec of wanted(words)) addCommand(program, spec, start)
   return program
 }
 
-function addCommand(program: Command, spec: CommandSpec, start: Start): void {
+/** Only the command that is called, if there is one; all of them for the help, and to find what was meant by a word that is none. */
+function wanted(words: readonly string[]): readonly CommandSpec[] {
+  const valued = GLOBAL_OPTIONS.filter(({ flags }) => flags.includes('<')).map(({ flags }) => flags.split(' ')[0])
+  const name = words.find((word, index) => !word.startsWith('-') && !valued.includes(words[index - 1]))
+  const called = COMMANDS.filter((spec) => spec.name === name)
+  return called.length === 1 ? called : COMMANDS
+}
+
+function addCommand(program: CommanderCommand, spec: CommandSpec, start: Start): void {
   const command = program
     .command(spec.name)
     .description(spec.about)
@@ -34,15 +48,16 @@ function addCommand(program: Command, spec: CommandSpec, start: Start): void {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError(`Run "holdfast ${spec.name} --help" to see how it is used.`)
   if (spec.dashes === true) command.allowUnknownOption()
-  for (const { word, about, choices } of spec.words) {
+  for (const { word, about, choices, parse } of spec.words) {
     const argument = new Argument(word, about)
+    if (parse !== undefined) argument.argParser(parse)
     command.addArgument(choices === undefined ? argument : argument.choices(choices))
   }
   for (const option of spec.options ?? []) command.addOption(optionOf(option))
   command.action(() => start(spec, command.processedArgs, command.optsWithGlobals()))
 }
 
-function optionOf(spec: OptionSpec): Option {
+function optionOf(spec: OptionSpec): CommanderOption {
   const option = new Option(spec.flags, spec.about)
   if (spec.choices !== undefined) option.choices(spec.choices)
   if (spec.parse !== undefined) option.argParser(spec.parse as (value: string, before: unknown) => unknown)

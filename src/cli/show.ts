@@ -1,13 +1,11 @@
 /** `show`: the messages of a session, oldest first; with --follow also those that come. */
 import { LIMITS } from '../record/limits.ts'
-import type { JsonObject } from '../record/record.ts'
 import type { Change } from '../store/follow.ts'
 import type { Session } from '../store/session.ts'
 import type { StoredMessage } from '../store/transcript.ts'
 import type { Context } from './context.ts'
+import { messageFields, messageText } from './message-text.ts'
 import type { Output } from './output.ts'
-import { readable, roleOf } from './readable.ts'
-import { inBlock, inLine, relativeTime } from './terminal.ts'
 
 interface Options {
   readonly limit?: number
@@ -23,8 +21,9 @@ export async function show(context: Context, [id]: [string], options: Options): 
   const changes = options.follow === true ? session.follow({ signal }) : undefined
   const coming = changes?.next()
   coming?.catch(() => undefined)
-  const { status, totalMessageCount, commitCount } = await session.info()
-  const gaps = new Gaps(options.archived === true || commitCount === 0)
+  const { status, version, totalMessageCount, commitCount } = await session.info()
+  const complete = options.before === undefined && options.limit === undefined
+  const gaps = new Gaps(options.archived === true || commitCount === 0, complete ? 0 : undefined)
   const shown = new Set<string>()
   for await (const message of options.limit === undefined ? all(session, options) : newest(session, options.limit, options)) {
     if (signal.aborted) return
@@ -32,9 +31,11 @@ export async function show(context: Context, [id]: [string], options: Options): 
     if (changes !== undefined) shown.add(message.id)
     await print(out, message)
   }
-  if (options.before === undefined && options.limit === undefined) gaps.take(totalMessageCount + 1)
+  // Where the session changed meanwhile, the count of before does not tell what should have been there.
+  if (complete && (await session.version()) === version) gaps.take(totalMessageCount + 1)
   warn(out, id, status === 'damaged', gaps.missing)
   if (changes === undefined || coming === undefined) return
+  out.note('Waiting for messages; Ctrl-C ends.')
   for (let next = await coming; next.done !== true && !signal.aborted; next = await changes.next()) {
     await printChange(context, session, next.value, shown)
   }
@@ -74,11 +75,13 @@ async function* newest(session: Session, limit: number, { before: end, archived 
 /** Counts messages that should be there and are not: on one branch their depths follow one another, unless archives hold some. */
 class Gaps {
   missing = 0
-  #counts: boolean
+  readonly #counts: boolean
   #last: number | undefined
 
-  constructor(counts: boolean) {
+  /** `last`: the depth of the message in front of the first one, if that is known. */
+  constructor(counts: boolean, last: number | undefined) {
     this.#counts = counts
+    this.#last = last
   }
 
   take(depth: number): void {
@@ -107,15 +110,6 @@ async function printChange({ out }: Context, session: Session, change: Change, s
   } else if (change.type === 'session.deleted') out.note('The session was deleted.')
 }
 
-async function print(out: Output, { id, at, archive, message }: Pick<StoredMessage, 'id' | 'at' | 'archive' | 'message'>): Promise<void> {
-  await out.result({ id, at, archived: archive !== null, archive_id: archive, message }, (colours) => {
-    const facts = `${relativeTime(at, Date.now())}  ${inLine(id)}${archive === null ? '' : `  archive ${archive}`}`
-    return `${colours.bold(inLine(roleOf(message)))}  ${colours.dim(facts)}\n${indented(message)}`
-  })
-}
-
-/** Every line of the content is indented, so that none can pass for the head of another message. */
-function indented(message: JsonObject): string {
-  const text = inBlock(readable(message))
-  return text === '' ? '' : `${text.replace(/^/gm, '  ')}\n`
+async function print(out: Output, message: Parameters<typeof messageFields>[0]): Promise<void> {
+  await out.result(messageFields(message), (colours) => messageText(message, colours))
 }

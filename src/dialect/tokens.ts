@@ -1,11 +1,23 @@
 /** How many tokens a text takes, by estimate: no tokenizer is at hand while messages are written, and none would be right for every model. */
 
 const ASCII = /^[\0-\x7f]*$/
-/** Scripts that tokenizers cut into about one token a character. */
-const DENSE = /[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]|[\ud840-\ud8bf][\udc00-\udfff]/g
 
 export function estimateTokens(text: string): number {
   if (ASCII.test(text)) return Math.ceil(text.length / 4)
-  const dense = text.match(DENSE)?.length ?? 0
+  let dense = 0
+  for (let i = 0; i < text.length; i++) if (isDense(text.charCodeAt(i))) dense++
   return Math.ceil(dense + (text.length - dense) / 3)
+}
+
+/** Scripts that tokenizers cut into about one token a character; of a pair beyond the basic plane only the first half counts as one. */
+function isDense(char: number): boolean {
+  if (char < 0x1100) return false
+  return (
+    char <= 0x11ff ||
+    (char >= 0x2e80 && char <= 0x9fff) ||
+    (char >= 0xa960 && char <= 0xa97f) ||
+    (char >= 0xac00 && char <= 0xdbff) ||
+    (char >= 0xf900 && char <= 0xfaff) ||
+    (char >= 0xff00 && char <= 0xffef)
+  )
 }

@@ -4,12 +4,22 @@ export interface Clock {
   now(): number
   /** Milliseconds from some fixed moment; never goes back. */
   monotonicMs(): number
-  /** Resolves after about this long. */
-  sleep(ms: number): Promise<void>
+  /** Resolves after about this long, or soon after it was told to end. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const end = (): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      signal?.addEventListener('abort', end)
+    }),
 }

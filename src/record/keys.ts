@@ -21,7 +21,7 @@ export interface KeyEntry {
   readonly digest: string
 }
 
-/** Which keys a counted record holds. Engines are handed this function, because they never look into payloads themselves. */
+/** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
 export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry', key: string): KeyHash {

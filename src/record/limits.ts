@@ -15,6 +15,8 @@ export const LIMITS = {
   /** Messages in one page, and sessions. */
   pageMessages: 1000,
   pageSessions: 1000,
+  /** Messages that a commit may keep live. */
+  keptMessages: 10_000,
   /** Titles and workspaces; metadata and policies, each as JSON; tags of one session. */
   titleBytes: 4096,
   metadataBytes: 64 * 1024,
@@ -22,10 +24,10 @@ export const LIMITS = {
   /** Nesting of a message; deeper JSON can overflow a parser's stack. */
   jsonDepth: 256,
   /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */
-  segmentBytes: 256 * 1024,
+  segmentBytes: 1024 * 1024,
   segmentPerCheckpoint: 4,
   /** Groups up to this size are written without leaving the thread: under contention the gap between look and write decides. */
-  syncWriteBytes: 64 * 1024,
+  syncWriteBytes: 256 * 1024,
   /** After this many lost races even a large group is written without leaving the thread, so that it cannot starve. */
   racesBeforeHurry: 4,
   /** After this many lost races an append gives up with UNAVAILABLE. */

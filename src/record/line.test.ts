@@ -134,7 +134,7 @@ describe('a group', () => {
     const [here, there] = [new Group(0, 'aaaaaaaa'), new Group(7_777, 'bbbbbbbb')]
     here.add(body)
     there.add(body)
-    const same = body.bytes.length + LEAD_IN.length
+    const same = body.length - 1 + LEAD_IN.length
     expect(there.bytes.subarray(0, same)).toEqual(here.bytes.subarray(0, same))
     expect(there.bytes.subarray(same).toString()).toMatch(/^,"parent":\[12,3\],"prev":"bbbbbbbb","pos":7779,"crc":"[0-9a-f]{8}"}\n$/)
     expect(readBack(there.bytes, 7_777).records).toMatchObject([{ kind: 'record', record: { text: 'same', parent: [12, 3], pos: 7_779 } }])

@@ -12,7 +12,7 @@
  *     pos     the byte of the journal where this line must begin: it counts if it begins there, and otherwise never happened
  *     crc     CRC-32 of every byte before `,"crc":"`, the same in every version
  *
- * What a lost race changes stands last, so that a retry re-encodes only the end of a line. A checkpoint carries `base` (the first
+ * What a lost race changes stands last, so that a retry makes only the end of a line anew. A checkpoint carries `base` (the first
  * position of its segment) in place of `pos`. docs/format.md tells the same at length.
  */
 

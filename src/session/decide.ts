@@ -67,7 +67,8 @@ interface CommandOptions {
   readonly before?: (state: SessionState, known: Known) => Decision<Outcome> | undefined
 }
 
-function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
+/** A command with a key and a condition. */
+export function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
   const operationKey = terms.key === undefined ? undefined : hashKey('operation', terms.key)
   const keys = [...(operationKey === undefined ? [] : [operationKey]), ...(options.keys ?? [])]
   return {
@@ -91,11 +92,11 @@ function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): 
 }
 
 /** A command on a session that must be there. */
-function onLive(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
+export function onLive(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
   return command(terms, (state, known) => (state.status === 'live' ? decide(state, known) : { refuse: gone(state) }), options)
 }
 
-function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
+export function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
   const keyed = terms.key === undefined ? payload : { ...payload, key: terms.key, digest: terms.digest }
   return {
     write: { type, payload: keyed as JsonObject },
@@ -113,7 +114,7 @@ function repeated(state: SessionState, first: KeyEntry, { background = false }: 
   return { answer: { version, duplicate: true, before: state, first } }
 }
 
-function unchanged(state: SessionState): Decision<Outcome> {
+export function unchanged(state: SessionState): Decision<Outcome> {
   return { answer: { version: state.version, duplicate: false, before: state } }
 }
 

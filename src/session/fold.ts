@@ -6,6 +6,9 @@ import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, common, count, isTip, samePoint } from './branch.ts'
 import type {
+  CommitFailed,
+  CommitFinished,
+  CommitLeased,
   CommitRequested,
   Description,
   EntryPut,
@@ -17,7 +20,6 @@ import type {
   ShareGranted,
   ShareRevoked,
   SnapshotTaken,
-  TaskRecord,
   UsageRecorded,
 } from './records.ts'
 import { type Amount, type Archive, type Grant, INITIAL, type Run, type SessionState, versionOf } from './state.ts'
@@ -58,10 +60,10 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['fork.granted', forkGranted],
   ['fork.released', forkReleased],
   ['commit.requested', commitRequested],
-  ['commit.leased', (state, record) => task(state, record, { status: 'running' })],
-  ['commit.finished', (state, record, { at }) => task(state, record, { status: 'completed', ended: at })],
-  ['commit.failed', (state, record, { at }) => task(state, record, { status: record.again === true ? 'pending' : 'failed', ended: at })],
-  ['commit.cancelled', (state, record, { at }) => task(state, record, { status: 'cancelled', ended: at })],
+  ['commit.leased', commitLeased],
+  ['commit.finished', commitFinished],
+  ['commit.failed', commitFailed],
+  ['commit.cancelled', (state, record, { at }) => task(state, record, { status: 'cancelled', lease: null, ended: at })],
   ['memories.retracted', (state, record) => task(state, record, { retracted: true })],
   ['usage.recorded', usageRecorded],
   ['share.granted', shareGranted],
@@ -197,37 +199,64 @@ export function isReleased(grant: Pick<Grant, 'session' | 'born'>, { session, bo
 }
 
 function commitRequested(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
-  const { archive: number, takes, covers, n, t } = payloadOf<CommitRequested>(record)
+  return withArchive(state, payloadOf<CommitRequested>(record), { task: record.id, at, requestedAt: record.at })
+}
+
+function withArchive(
+  state: SessionState,
+  { archive: number, takes, covers, n, t }: Pick<CommitRequested, 'archive' | 'takes' | 'covers' | 'n' | 't'>,
+  request: Pick<Archive, 'task' | 'at' | 'requestedAt'>,
+): SessionState {
   const archive: Archive = {
     number,
     session: null,
-    task: record.id,
-    at,
-    requestedAt: record.at,
+    ...request,
     takes,
     covers,
     n,
     t,
     status: 'pending',
     attempts: 0,
+    lease: null,
+    waitMs: 0,
     ended: null,
-    updatedAt: record.at,
+    updatedAt: request.requestedAt,
     retracted: false,
   }
   const next = { ...state, archives: [...state.archives, archive] }
   return { ...next, archived: archivedOn(next) }
 }
 
+function commitLeased(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { attempts, worker, ms } = payloadOf<CommitLeased>(record)
+  return task(state, record, { status: 'running', attempts, lease: { worker, at, ms }, waitMs: 0 })
+}
+
+function commitFinished(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const finished = payloadOf<CommitFinished>(record)
+  const known = state.archives.some(({ number }) => number === finished.archive)
+  const asked = known ? state : withArchive(state, finished, { task: finished.task, at, requestedAt: record.at })
+  const done = task(asked, record, { status: 'completed', attempts: finished.attempts, lease: null, ended: at })
+  return finished.usage === undefined ? done : withUsage(done, { model: finished.model, ...finished.usage })
+}
+
+function commitFailed(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { attempts, again, waitMs } = payloadOf<CommitFailed>(record)
+  return task(state, record, { status: again ? 'pending' : 'failed', attempts, lease: null, waitMs, ended: at })
+}
+
 function task(state: SessionState, record: JournalRecord, change: Partial<Archive>): SessionState {
-  const { archive: number, attempt } = payloadOf<TaskRecord>(record)
   const archives = state.archives.map((archive) =>
-    archive.number === number ? { ...archive, ...change, attempts: attempt ?? archive.attempts, updatedAt: record.at } : archive,
+    archive.number === record.archive ? { ...archive, ...change, updatedAt: record.at } : archive,
   )
   return { ...state, archives }
 }
 
 function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
-  const { model, inputTokens, outputTokens } = payloadOf<UsageRecorded>(record)
+  return withUsage(state, payloadOf<UsageRecorded>(record))
+}
+
+function withUsage(state: SessionState, { model, inputTokens, outputTokens }: UsageRecorded): SessionState {
   const before = state.usage.find((usage) => usage.model === model) ?? { model, calls: 0, inputTokens: 0, outputTokens: 0 }
   const after = {
     model,

@@ -12,6 +12,7 @@ export const sessionModel = {
   checkpoint: (state: SessionState): JsonObject => state as unknown as JsonObject,
   /** A field that an older version did not write has its initial value. */
   restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
+  mayCheckpoint: (state: SessionState): boolean => !state.unknown,
   keysOf: (counted: Counted): readonly KeyEntry[] => keysOf(counted),
   keysFrom: (state: SessionState): number => state.born,
 }

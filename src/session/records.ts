@@ -103,12 +103,48 @@ export interface CommitRequested extends Keyed {
   readonly t: number
 }
 
-/** What a worker writes of a task. */
-export interface TaskRecord {
+export interface CommitLeased {
   readonly archive: number
-  readonly attempt?: number
-  /** Of `commit.failed`: another attempt follows. */
-  readonly again?: boolean
+  /** Attempts so far, this one included. */
+  readonly attempts: number
+  readonly worker: string
+  readonly ms: number
+}
+
+/** Holds everything that the archive needs, so that it is whole even if the request has rotted. */
+export interface CommitFinished extends Pick<CommitRequested, 'archive' | 'takes' | 'covers' | 'n' | 't'> {
+  readonly task: string
+  readonly attempts: number
+  readonly abstract: string
+  readonly overview: string
+  readonly memories: readonly ExtractedMemory[]
+  /** Whom the memories belong to. */
+  readonly owner: string | null
+  readonly model: string
+  /** What it took, if the model told. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+}
+
+export interface CommitFailed {
+  readonly archive: number
+  /** Attempts spent so far. */
+  readonly attempts: number
+  readonly error: { readonly code: string; readonly message: string }
+  /** Another attempt follows, after so long. */
+  readonly again: boolean
+  readonly waitMs: number
+}
+
+/** What an archive adds to what is known of an owner. */
+export interface ExtractedMemory {
+  readonly id: string
+  /** Memories of one owner with the same key are one: the last one counts. */
+  readonly key: string
+  readonly category: string
+  /** Absent: what was known under the key no longer holds. */
+  readonly text?: string
+  /** Ids of the messages that it comes from. */
+  readonly sources: readonly string[]
 }
 
 export interface UsageRecorded extends Keyed {

@@ -104,7 +104,7 @@ export interface Past extends Stretch {
   readonly end: number
 }
 
-type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
 
 export interface Archive extends Amount {
   readonly number: number
@@ -118,10 +118,21 @@ export interface Archive extends Amount {
   readonly covers: readonly Stretch[]
   readonly status: TaskStatus
   readonly attempts: number
-  /** Position of the record that ended it: where its summary, its memories or its error stand. */
+  /** Who works on it; null if nobody does. */
+  readonly lease: Lease | null
+  /** After a failure, how long to wait before the next attempt: counted from when the failure was first seen. */
+  readonly waitMs: number
+  /** Position of the last record that tells what came of it: where its summary, its memories or its error stand. */
   readonly ended: number | null
   readonly updatedAt: string
   readonly retracted: boolean
+}
+
+/** Held for `ms` from when somebody first saw the record at `at`; renewed by another record. */
+interface Lease {
+  readonly worker: string
+  readonly at: number
+  readonly ms: number
 }
 
 /** Data of an adapter. Its entries are chained: each names the record of the one before. */

@@ -9,6 +9,8 @@ import { type Counted, JournalFold } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import { versionOf } from '../session/state.ts'
+import { type Found, Records } from './records.ts'
+import { Waiter } from './waiter.ts'
 
 /** Something that happened to a session. */
 export interface Change {
@@ -32,9 +34,6 @@ export interface FollowOptions {
   /** Ends it. */
   readonly signal?: AbortSignal
 }
-
-/** Without a hint, look this often. */
-const POLL_MS = 1000
 
 export async function* follow(
   { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
@@ -94,15 +93,19 @@ class Reader {
     const segments = await this.#journal.segments()
     let index = this.#indexOf(segments)
     if (index === -1) return
-    if (this.#fold === undefined || this.#fold.segment !== segments[index]) {
+    let anew = this.#fold?.segment !== segments[index]
+    if (anew) {
       const fits = await this.#fits(segments, index)
       if (!fits) yield this.#reset(segments[index] as number)
       this.#begin(segments[index] as number, segments[index + 1])
     }
     for (;;) {
-      yield* this.#readSegment()
       const next = segments[++index]
+      // Lines that a later segment carries come in their place: what stands behind them here may have been kept.
+      const mayBeCarried = anew || next !== undefined
+      yield* this.#readSegment(mayBeCarried ? await new Records(this.#journal).carried((this.#fold as JournalFold).segment) : [])
       if (next === undefined) return
+      anew = false
       this.#fold?.enter(next, segments[index + 1] ?? Number.POSITIVE_INFINITY)
       this.#next = next
     }
@@ -133,6 +136,8 @@ class Reader {
     // From the start: that is the first record there is. Otherwise what lies between was purged, unless nothing lies between.
     if (this.#seen.crc === '') return this.#seen.position >= segment - 1 || this.#seen.position === -1
     if (this.#seen.position < segment) return false
+    const carried = await new Records(this.#journal).carried(segment)
+    if (carried.some(({ at, crc }) => at === this.#seen.position && crc === this.#seen.crc)) return true
     const fold = new JournalFold(segment, segments[index + 1] ?? Number.POSITIVE_INFINITY)
     for (let from = segment; ; ) {
       const chunk = await this.#journal.read(segment, from)
@@ -145,19 +150,29 @@ class Reader {
     }
   }
 
-  async *#readSegment(): AsyncGenerator<Change> {
+  async *#readSegment(carried: readonly Found[]): AsyncGenerator<Change> {
     const fold = this.#fold as JournalFold
+    let waiting = carried.map((found): Counted => ({ ...found, kind: 'counted', carried: true }))
     for (;;) {
       const chunk = await this.#journal.read(fold.segment, this.#next)
-      if (chunk === undefined || chunk.next === this.#next) return
+      if (chunk === undefined || chunk.next === this.#next) break
       await this.#journal.sync(fold.segment)
       for (const line of chunk.lines) {
         const verdict = fold.judge(line)
-        if (verdict.kind !== 'counted' || verdict.at <= this.#seen.position) continue
-        this.#seen = { position: verdict.at, crc: verdict.crc }
-        if (verdict.record.type !== 'segment.sealed') yield changeOf(verdict)
+        if (verdict.kind !== 'counted') continue
+        yield* this.#tell([...waiting.filter(({ at }) => at < verdict.at), verdict])
+        waiting = waiting.filter(({ at }) => at > verdict.at)
       }
       this.#next = chunk.next
+    }
+    yield* this.#tell(waiting)
+  }
+
+  *#tell(counted: readonly Counted[]): Generator<Change> {
+    for (const one of counted) {
+      if (one.at <= this.#seen.position) continue
+      this.#seen = { position: one.at, crc: one.crc }
+      if (one.record.type !== 'segment.sealed') yield changeOf(one)
     }
   }
 
@@ -176,49 +191,4 @@ function changeOf(counted: Counted): Change {
     message: message as JsonObject,
   }))
   return { cursor: cursorOf(counted), type: record.type, at: record.at, version: versionOf(counted), messages: messages ?? [], record }
-}
-
-/** Sleeps until something may have changed. */
-class Waiter {
-  readonly #clock: Clock
-  readonly #signal: AbortSignal | undefined
-  readonly #stop: () => void
-  #hinted = false
-  #wake: (() => void) | undefined
-  #sleep: Promise<void> | undefined
-
-  constructor(engine: Engine, clock: Clock, signal: AbortSignal | undefined) {
-    this.#clock = clock
-    this.#signal = signal
-    this.#stop = engine.watch(() => this.#hint())
-    signal?.addEventListener('abort', this.#hint)
-  }
-
-  get ended(): boolean {
-    return this.#signal?.aborted === true
-  }
-
-  async wait(): Promise<void> {
-    if (!this.#hinted && !this.ended) {
-      const hint = new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      // One timer at a time, however many hints come.
-      this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
-        this.#sleep = undefined
-      })
-      await Promise.race([hint, this.#sleep])
-    }
-    this.#hinted = false
-  }
-
-  close(): void {
-    this.#stop()
-    this.#signal?.removeEventListener('abort', this.#hint)
-  }
-
-  readonly #hint = (): void => {
-    this.#hinted = true
-    this.#wake?.()
-  }
 }

@@ -11,6 +11,8 @@ export interface Model<S> {
   checkpoint(state: S): JsonObject
   restore(checkpoint: JsonObject): S
   readonly keysOf: KeysOf
+  /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
+  readonly mayCheckpoint?: (state: S) => boolean
   /** Keys of segments that begin before this position belong to an earlier incarnation. */
   keysFrom(state: S): number
 }

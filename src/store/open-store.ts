@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { openFilesEngine } from '../engines/files/engine.ts'
-import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
 import { sessionModel } from '../session/model.ts'
@@ -31,7 +30,11 @@ export async function openStore(where: string | Engine, options: OpenOptions = {
 
 async function pick(where: string, { exclusive = false, clock = systemClock, ids = systemIds, limits = {} }: OpenOptions): Promise<Engine> {
   const { keysOf } = sessionModel
-  if (where === 'memory:') return openMemoryEngine({ keysOf })
+  if (where === 'memory:') {
+    // Loaded when it is wanted: a command that begins anew for each message would pay for it every time.
+    const { openMemoryEngine } = await import('../engines/memory/engine.ts')
+    return openMemoryEngine({ keysOf })
+  }
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(where)?.[1]
   if (where === '' || scheme !== undefined) {
     throw new TypeError(`A store is a directory or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)

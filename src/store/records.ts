@@ -70,6 +70,15 @@ export class Records {
     yield* [...(await this.#orphans(segments, first, last)).values()].reverse()
   }
 
+  /** Lines of one segment that later ones carry, in order; of the first one, also those of segments that are gone. */
+  async carried(segment: number): Promise<Found[]> {
+    const segments = await this.#all()
+    const index = segments.indexOf(segment)
+    const last = (segments[index + 1] ?? Number.POSITIVE_INFINITY) - 1
+    const orphans = index === 0 ? await this.#orphans(segments, 0, last) : new Map<number, Found>()
+    return [...orphans.values(), ...(await this.#carriedFrom(segments, index, { first: segment, last })).values()]
+  }
+
   async #all(): Promise<readonly number[]> {
     this.#segments ??= await this.#journal.segments()
     return this.#segments

@@ -70,6 +70,7 @@ function replica(): Replica<Texts> {
     sync: (segment) => (over.sync ?? inner.sync.bind(inner))(segment),
     roll: (first, preamble) => inner.roll(first, preamble),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
+    remember: (segment, end, keys) => inner.remember(segment, end, keys),
     purge: (before) => inner.purge(before),
     close: () => inner.close(),
   }

@@ -42,11 +42,14 @@ function write(text: string, type: RecordType = 'messages.appended'): Operation<
 let journal: Journal
 /** Called before each call of the journal; what it throws is what the caller gets. */
 let before: (call: string) => void | Promise<void>
+/** The segments whose keys were handed over, with the positions of their records. */
+let remembered: Map<number, number[]>
 
 beforeEach(() => {
   const engine = openMemoryEngine({ keysOf: model.keysOf })
   const inner = engine.journal(engine.name('space', 'session'))
   before = () => undefined
+  remembered = new Map()
   const call = async <T>(name: string, run: () => Promise<T>): Promise<T> => {
     await before(name)
     return run()
@@ -59,6 +62,11 @@ beforeEach(() => {
     sync: (segment) => call('sync', () => inner.sync(segment)),
     roll: (first, preamble) => call('roll', () => inner.roll(first, preamble)),
     lookup: (keys, from, before) => call('lookup', () => inner.lookup(keys, from, before)),
+    remember: (segment, _, keys) =>
+      void remembered.set(
+        segment,
+        [...keys.values()].map(({ at }) => at),
+      ),
     purge: (before) => call('purge', () => inner.purge(before)),
     close: () => inner.close(),
   }
@@ -110,6 +118,43 @@ describe('a segment that is full', () => {
     await one.submit({ decide: () => ({ write: { type: 'messages.appended', payload: {} }, answer: () => true }) })
     await one.read()
     expect(lookups).toBe(0)
+  })
+
+  test('is told to the engine with all its keys, by whoever has read it, so that it need not be read again', async () => {
+    const [writer, reader] = [replica(), replica()]
+    await reader.read()
+    const places: number[] = []
+    for (const text of numbers(30)) {
+      places.push(
+        await writer.submit({ decide: () => ({ write: { type: 'messages.appended', payload: { text } }, answer: ({ at }) => at }) }),
+      )
+    }
+    const segments = await journal.segments()
+    const active = segments.at(-1) as number
+    for (const process of [writer, reader]) {
+      await process.read()
+      expect([...remembered.keys()]).toEqual(segments.slice(0, -1))
+      expect([...remembered.values()].flat()).toEqual(places.filter((at) => at < active))
+      remembered.clear()
+    }
+  })
+
+  test('is not told of if it carries lines: a process that counted them before has their keys elsewhere', async () => {
+    const one = replica(600)
+    await one.submit(write('a'))
+    let failed = false
+    before = (name) => {
+      if (name !== 'append' || failed) return
+      failed = true
+      throw new HoldfastError('UNAVAILABLE', 'Lost.', { outcome: 'unknown', details: { reason: 'sync failed', segment: 0, from: 0 } })
+    }
+    await expect(one.submit(write('b'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await one.idle()
+    const [, carrying] = await journal.segments()
+    for (const text of numbers(30)) await one.submit(write(text))
+    expect((await journal.segments()).length).toBeGreaterThan(3)
+    expect(remembered.has(0)).toBe(true)
+    expect(remembered.has(carrying as number)).toBe(false)
   })
 
   test('is followed by every process that reads, however far behind', async () => {

@@ -8,6 +8,7 @@ import { hashKey } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
 import type { Operation } from '../session/decision.ts'
+import { history } from './history.ts'
 import type { Model } from './model.ts'
 import { Replica } from './replica.ts'
 
@@ -83,6 +84,7 @@ function replica(limits: ConstructorParameters<typeof Replica<Texts>>[0]['limits
     sync: (segment) => inner.sync(segment),
     roll: (first, preamble) => inner.roll(first, preamble),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
+    remember: (segment, end, keys) => inner.remember(segment, end, keys),
     purge: (before) => inner.purge(before),
     close: () => inner.close(),
     append: (segment, at, group, options = {}) => {
@@ -107,6 +109,18 @@ describe('a group', () => {
     expect(answers.map(({ seen }) => seen.join(''))).toEqual(['', 'a', 'ab', 'abc'])
     expect(answers.map(({ at }) => at)).toEqual([...answers.map(({ at }) => at)].sort((a, b) => a - b))
     expect(await stateOf()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('is answered record by record, with the id and the place of each', async () => {
+    const placed = (text: string): Operation<Texts, object> => ({
+      decide: () => ({ write: { type: 'messages.appended', payload: { text } }, answer: (written) => written }),
+    })
+    const one = replica()
+    const answers = await Promise.all(['a', 'b'].map((text) => one.submit(placed(text))))
+    const counted: object[] = []
+    for await (const { verdict } of history(inner))
+      if (verdict.kind === 'counted') counted.push({ id: verdict.record.id, at: verdict.at, end: verdict.end, crc: verdict.crc })
+    expect(answers).toEqual(counted)
   })
 
   test('is also what came while another was being written', async () => {

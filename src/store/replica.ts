@@ -23,7 +23,7 @@ import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import type { Decision, Operation } from '../session/decision.ts'
 import type { Model } from './model.ts'
-import { type Damage, Tail } from './tail.ts'
+import { type Damage, type PlacedGroup, Tail } from './tail.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -33,6 +33,8 @@ export interface ReplicaOptions<S> {
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
 }
 
+const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
+
 /** A caller that waits. `R` is whatever its operation answers. */
 interface Waiting<S> {
   readonly operation: Operation<S, unknown>
@@ -41,7 +43,8 @@ interface Waiting<S> {
   body: Body | undefined
   /** What the body was made from. */
   payload: JsonObject | undefined
-  readonly known: Map<KeyHash, KeyEntry>
+  /** What sealed segments know of its keys. */
+  known: ReadonlyMap<KeyHash, KeyEntry>
   /** Up to which segment its keys were looked up. */
   knownBefore: number
   readonly resolve: (answer: unknown) => void
@@ -51,16 +54,13 @@ interface Waiting<S> {
 /** What one waiting operation comes to, if the group stands. */
 interface Planned<S> {
   readonly waiting: Waiting<S>
-  readonly settle: () => void
-  /** The end of its record; undefined if it writes none. */
-  readonly end: number | undefined
+  readonly decision: Decision<unknown>
+  /** Of its record; undefined if it writes none. */
+  readonly place: Place | undefined
 }
 
-interface Plan<S> {
-  readonly group: Group
+interface Plan<S> extends PlacedGroup<S> {
   readonly planned: readonly Planned<S>[]
-  readonly counted: readonly Counted[]
-  readonly state: S
   readonly urgent: boolean
   /** Nothing can be planned before a segment was begun for this reason. */
   readonly opens?: SealReason
@@ -101,7 +101,7 @@ export class Replica<S> {
         at: new Date(now).toISOString(),
         body: undefined,
         payload: undefined,
-        known: new Map(),
+        known: NOTHING_KNOWN,
         knownBefore: -1,
         resolve: resolve as (answer: unknown) => void,
         reject: (error) => {
@@ -185,18 +185,19 @@ export class Replica<S> {
         })
       }
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
-      await tail.load()
-      if (writes || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
+      if (!tail.loaded) await tail.load()
+      if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
       await this.#lookUp(waiting)
       const plan = this.#plan(waiting)
       if (plan.opens !== undefined) {
+        this.#requireKnown()
         await this.#seal(plan.opens)
         continue
       }
       if (plan.counted.length === 0) {
         if (await tail.pull()) continue
         await tail.makeDurable()
-        for (const { settle } of plan.planned) settle()
+        plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }
       const { bytes } = plan.group
@@ -211,8 +212,9 @@ export class Replica<S> {
       }
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
-        await tail.accept(plan.group, plan.counted, plan.state)
-        for (const { settle } of plan.planned) settle()
+        tail.accept(plan)
+        if (!tail.durable) await tail.makeDurable()
+        plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       } catch (error) {
         throw withOutcomeUnknown(error)
@@ -224,10 +226,10 @@ export class Replica<S> {
   async #settleSome(waiting: Waiting<S>[], plan: Plan<S>, placed: number, refusal: HoldfastError | undefined): Promise<Waiting<S>[]> {
     await this.#tail.pull()
     await this.#tail.makeDurable()
-    const stands = plan.planned.findIndex(({ end }) => end !== undefined && end > plan.group.at + placed)
+    const stands = plan.planned.findIndex(({ place }) => place !== undefined && place.end > plan.group.at + placed)
     // Only the seal behind the last operation is missing.
     const settled = stands === -1 ? plan.planned.length : stands
-    for (const { settle } of plan.planned.slice(0, settled)) settle()
+    plan.planned.slice(0, settled).forEach(settle)
     const left = waiting.slice(settled)
     if (refusal === undefined) return left
     // A full disk is told to everybody who wanted to write; who only reads is decided again.
@@ -243,13 +245,13 @@ export class Replica<S> {
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
     const counted: Counted[] = []
-    const fresh = new Map<KeyHash, KeyEntry>()
+    const keys = new Map<KeyHash, KeyEntry>()
     let state = tail.state
     let urgent = false
     for (const item of waiting) {
-      const decision = decide(item, state, (key) => fresh.get(key) ?? this.#known(item, key))
+      const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
-        if (planned.length === 0) return { group, planned, counted, state, urgent, opens: decision.opens }
+        if (planned.length === 0) return { group, planned, counted, keys, state, urgent, opens: decision.opens }
         break
       }
       // What must stand first in a segment does not share a group with what comes before it.
@@ -257,7 +259,7 @@ export class Replica<S> {
       const body = decision.write === undefined ? undefined : this.#encode(item, decision.write)
       if (body instanceof Error) item.operation.refused?.(body)
       if (body === undefined || body instanceof Error) {
-        planned.push({ waiting: item, settle: settleWith(item, body === undefined ? decision : { refuse: body }), end: undefined })
+        planned.push({ waiting: item, decision: body === undefined ? decision : { refuse: body }, place: undefined })
         continue
       }
       if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
@@ -266,19 +268,20 @@ export class Replica<S> {
       const record = countedAt(body.draft, place, prev)
       counted.push(record)
       state = model.apply(state, record)
-      for (const entry of model.keysOf(record)) fresh.set(entry.key, entry)
+      for (const entry of model.keysOf(record)) keys.set(entry.key, entry)
       urgent ||= item.operation.urgent === true
-      planned.push({ waiting: item, settle: settleWith(item, decision, place), end: place.end })
+      planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
-    if (counted.length > 0 && size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)) {
+    const full = size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)
+    if (counted.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
       const { prev } = group
       const body = this.#sealBody('size')
       const record = countedAt(body.draft, group.add(body), prev)
       counted.push(record)
       state = model.apply(state, record)
     }
-    return { group, planned, counted, state, urgent }
+    return { group, planned, counted, keys, state, urgent }
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
@@ -315,11 +318,14 @@ export class Replica<S> {
     const found = from < segment ? await journal.lookup(keys, from, segment) : []
     let i = 0
     for (const item of asking) {
-      item.known.clear()
+      let known: Map<KeyHash, KeyEntry> | undefined
       for (const key of item.operation.keys ?? []) {
         const entry = found[i++]
-        if (entry !== undefined) item.known.set(key, entry)
+        if (entry === undefined) continue
+        known ??= new Map()
+        known.set(key, entry)
       }
+      item.known = known ?? NOTHING_KNOWN
       item.knownBefore = segment
     }
   }
@@ -340,12 +346,22 @@ export class Replica<S> {
   /** Leaves a segment in which records may be placed: seals one that can no longer be synced, and makes the next where one is sealed. */
   async #makeWritable(urgent: boolean): Promise<void> {
     const tail = this.#tail
+    this.#requireKnown()
     for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
-      if (tail.suspect && !tail.sealed && tail.ready) await this.#seal('sync failed')
-      else if (tail.sealed || !tail.ready) await tail.roll(urgent)
+      if (tail.suspect && tail.writable) await this.#seal('sync failed')
+      else if (!tail.writable) await tail.roll(urgent)
       else return
     }
     throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')
+  }
+
+  /** A checkpoint by software that does not know every record would forget what they say. */
+  #requireKnown(): void {
+    if (this.#options.model.mayCheckpoint?.(this.#tail.state) !== false) return
+    throw new HoldfastError(
+      'UNSUPPORTED_VERSION',
+      'A newer Holdfast has written records here whose type this one does not know, so it must not begin a new segment. Use the newer one.',
+    )
   }
 
   /** Places a seal, or meets one that another process placed first. */
@@ -392,8 +408,8 @@ function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry
   }
 }
 
-function settleWith<S>(item: Waiting<S>, decision: Decision<unknown>, place?: Place): () => void {
-  if ('refuse' in decision) return () => item.reject(decision.refuse)
-  if (decision.write === undefined) return () => item.resolve(decision.answer)
-  return () => item.resolve(decision.answer({ ...(place as Place), id: item.id }))
+function settle<S>({ waiting, decision, place }: Planned<S>): void {
+  if ('refuse' in decision) waiting.reject(decision.refuse)
+  else if (decision.write === undefined) waiting.resolve(decision.answer)
+  else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
 }

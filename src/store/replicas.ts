@@ -54,6 +54,13 @@ export class Replicas {
     )
   }
 
+  /** Keeps one that was made to be used once. */
+  keep(name: string, held: Held): void {
+    if (this.#held.has(name)) return
+    this.#held.set(name, held)
+    this.#evict()
+  }
+
   /** Waits until nothing is under way. */
   async idle(): Promise<void> {
     await Promise.all([...this.#held.values()].map(({ replica }) => replica.idle()))

@@ -9,12 +9,14 @@ import { HoldfastError } from '../errors.ts'
 import type { KeyEntry } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
+import { retract } from '../session/archives.ts'
 import { checkCount, checkDescription, checkId, copyObject, invalid } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
 import { digestOf } from '../session/keys.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, type Usage } from '../session/state.ts'
+import type { Turn } from '../window/turns.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
@@ -22,9 +24,12 @@ import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
+import { memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { Records } from './records.ts'
-import type { Page, PageOptions, StoredMessage } from './transcript.ts'
+import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
+import { type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
+import { turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
 
 export interface AppendOptions extends WriteOptions {
   /** Ids of the messages, in order. Otherwise a message's own `id`, if it is a text; otherwise one is made. */
@@ -190,6 +195,49 @@ export class Session {
   /** This session with its forks and children, and theirs. */
   tree(): Promise<TreeNode> {
     return treeOf(this.#handle)
+  }
+
+  /**
+   * Moves what is live, but for what is to be kept, into a new archive, and returns at once: a worker makes its summary. From now on no
+   * other commit can take those messages.
+   */
+  commit(options: CommitOptions = {}): Promise<Committed> {
+    return commit(this.#handle, options)
+  }
+
+  /** Every archive, the first one first. */
+  async archives(): Promise<ArchiveInfo[]> {
+    const transcript = await this.#handle.transcript()
+    const { archives } = await this.#handle.liveState()
+    return Promise.all(archives.map((archive) => archiveInfo(this.id, archive, transcript)))
+  }
+
+  /** One archive with its messages; undefined if there is none of that number. */
+  async archive(number: number): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[] }) | undefined> {
+    const archive = (await this.#handle.liveState()).archives.find((one) => one.number === number)
+    if (archive === undefined) return undefined
+    const transcript = await this.#handle.transcript()
+    return { ...(await archiveInfo(this.id, archive, transcript)), messages: await archiveMessages(archive, transcript) }
+  }
+
+  /** Takes back what an archive added to the memories. */
+  async retractMemories(archive: number, options: WriteOptions = {}): Promise<Written> {
+    const terms = this.#handle.terms('retract', { archive }, options)
+    return written(await this.#handle.submit(terms, (full) => retract(full, archive)))
+  }
+
+  /** What to send to a model: the last overview, older abstracts, and the newest messages, within a budget of tokens. */
+  async window(options: WindowOptions = {}): Promise<Window> {
+    const state = await this.#handle.liveState()
+    const { parts } = this.#handle
+    const remembered = async () => (await memoriesOf(parts, state.owner)).map(({ id, text }) => ({ kind: 'memory', id, text }) as const)
+    return windowOf(this.id, state, new Transcript(parts, this.id, state), remembered, options)
+  }
+
+  /** Whether the last turn is complete, unanswered or interrupted, with its open tool calls. */
+  async turn(): Promise<Turn> {
+    const state = await this.#handle.liveState()
+    return turnOf(state, new Transcript(this.#handle.parts, this.id, state))
   }
 
   /** Adds what a call to a model took. */

@@ -2,9 +2,12 @@
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
+import { type Memory, memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
 import { Session } from './session.ts'
+import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
+import { findTask, type Task, type TaskInfo } from './tasks.ts'
 
 export interface CreateOptions extends Description {
   /** Made if it is not given. */
@@ -61,6 +64,26 @@ export class Store implements AsyncDisposable {
   /** Removes for good what was deleted long enough ago, but for what a fork still reaches. Tells of each session. */
   purge(options: PurgeOptions = {}): AsyncGenerator<Purged> {
     return purge(this.#parts, options)
+  }
+
+  /** What is known of an owner, from all sessions; the newest first. */
+  memories({ owner = null }: { readonly owner?: string | null } = {}): Promise<Memory[]> {
+    return memoriesOf(this.#parts, owner)
+  }
+
+  /** A task by its id; NOT_FOUND if there is none. */
+  task(id: string): Promise<Task> {
+    return findTask(this.#parts, id)
+  }
+
+  /** Tasks of all sessions or of one, the newest first. */
+  tasks(options: TaskListOptions = {}): Promise<TaskInfo[]> {
+    return listTasks(this.#parts, options)
+  }
+
+  /** Begins tasks that ended without a summary again, at a bounded rate. Tells of each. */
+  retryTasks(options: RetryOptions = {}): AsyncGenerator<TaskInfo> {
+    return retryTasks(this.#parts, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

@@ -16,6 +16,14 @@ export interface Damage extends Omit<Damaged, 'kind'> {
   readonly segment: number
 }
 
+/** A group, and what it comes to if it stands. */
+export interface PlacedGroup<S> {
+  readonly group: Group
+  readonly counted: readonly Counted[]
+  readonly keys: ReadonlyMap<KeyHash, KeyEntry>
+  readonly state: S
+}
+
 const NEWLINE = Buffer.from('\n')
 
 export class Tail<S> {
@@ -67,6 +75,10 @@ export class Tail<S> {
     return this.#state
   }
 
+  get loaded(): boolean {
+    return this.#loaded
+  }
+
   get segment(): number {
     return this.#fold.segment
   }
@@ -83,8 +95,9 @@ export class Tail<S> {
     return this.#fold.seal !== undefined
   }
 
-  get ready(): boolean {
-    return this.#fold.ready
+  /** Whether records may be placed in this segment: it has all that it must begin with, and no seal. */
+  get writable(): boolean {
+    return !this.sealed && this.#fold.ready
   }
 
   get suspect(): boolean {
@@ -180,19 +193,21 @@ export class Tail<S> {
     return true
   }
 
-  /** Takes in a group that this process has placed and synced. */
-  async accept(group: Group, counted: readonly Counted[], state: S): Promise<void> {
+  /** Takes in a group that this process has placed and synced. What others wrote before it in other segments is not durable yet. */
+  accept({ group, counted, keys, state }: PlacedGroup<S>): void {
     if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
-    for (const record of counted) {
-      this.#fold.accept(record)
-      for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
-    }
+    for (const record of counted) this.#fold.accept(record)
+    for (const [key, entry] of keys) this.keys.set(key, entry)
     this.#setState(state)
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
     this.#unsynced.delete(this.segment)
-    await this.makeDurable()
+  }
+
+  /** Whether everything that was taken in is durable. */
+  get durable(): boolean {
+    return this.#unsynced.size === 0
   }
 
   async makeDurable(): Promise<void> {
@@ -279,6 +294,9 @@ export class Tail<S> {
   }
 
   #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
+    // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
+    if (this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment)
+      this.#journal.remember(this.segment, segment, this.keys)
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
     this.keys = new Map()

@@ -117,6 +117,27 @@ export class Transcript {
     return { messages: await this.#replacements.shown(forward ? page : page.reverse()), more }
   }
 
+  /** Messages of some stretches, the newest first. */
+  async *newestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
+    for await (const message of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
+      const [shown] = await this.#replacements.shown([message])
+      yield shown as StoredMessage
+    }
+  }
+
+  /** The same, oldest first. */
+  async *oldestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
+    for await (const message of this.#forward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
+      const [shown] = await this.#replacements.shown([message])
+      yield shown as StoredMessage
+    }
+  }
+
+  /** A record that an archive names: in this journal, or in that of the session which it was inherited from. */
+  recordOf(session: string | null, position: number): Promise<Found | undefined> {
+    return this.#journals.records(session ?? this.#session).at(position)
+  }
+
   /** One message by its id, on whatever branch; undefined if there is none. */
   async message(id: string): Promise<StoredMessage | undefined> {
     const located = await this.locate(id)

@@ -44,6 +44,8 @@ export class BytesJournal implements Journal {
     return keys.map(() => undefined)
   }
 
+  remember(): void {}
+
   async purge(): Promise<number> {
     return 0
   }

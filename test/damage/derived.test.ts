@@ -12,7 +12,7 @@ import { entryOf } from '../../src/engine/conformance/index.ts'
 import { systemIds } from '../../src/engine/ids.ts'
 import type { DiskFile } from '../../src/engines/files/disk.ts'
 import { Feed } from '../../src/engines/files/feed.ts'
-import { encodeEntry, findKey, RottenIdFile, readIdFile, writeIdFile } from '../../src/engines/files/id-file.ts'
+import { encodeEntries, findKey, RottenIdFile, readIdFile, writeIdFile } from '../../src/engines/files/id-file.ts'
 import { identify } from '../../src/engines/files/identity.ts'
 import { isJournalName, journalName } from '../../src/engines/files/names.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
@@ -57,19 +57,18 @@ function fileOf(content: Buffer): DiskFile {
 
 test('a damaged id file says that it is damaged, or answers as before', async () => {
   const entries = ['a', 'b', 'c'].map((key, n) => entryOf(key, { at: n * 100, end: n * 100 + 50, crc: '0badf00d' }))
-  entries.sort((a, b) => (a.key < b.key ? -1 : 1))
   const file = fileOf(Buffer.alloc(0))
-  await writeIdFile(file, { first: 0, end: 1_000, count: entries.length }, entries.map(encodeEntry))
+  await writeIdFile(file, { first: 0, end: 1_000, count: entries.length }, [encodeEntries(entries)])
   const bytes = file.readSync(0, file.stat().size)
   const keys = [...entries.map(({ key }) => key), hashKey('message', 'absent')]
-  const expected = JSON.stringify([...entries, undefined].map((entry) => (entry === undefined ? [] : [entry])))
+  const expected = JSON.stringify([...entries, undefined])
   const outcomes = { 'not whole': 0, rotten: 0, exact: 0, wrong: 0 }
   for (const damaged of [...everyFlip(bytes), ...everyCut(bytes)]) {
     const ids = await readIdFile(fileOf(damaged))
     if (ids === undefined) outcomes['not whole']++
     else {
       try {
-        outcomes[JSON.stringify(keys.map((key) => findKey(ids, key))) === expected ? 'exact' : 'wrong']++
+        outcomes[JSON.stringify(keys.map((key) => findKey(ids, Buffer.from(key, 'hex'), 0, 1_000))) === expected ? 'exact' : 'wrong']++
       } catch (error) {
         if (!(error instanceof RottenIdFile)) throw error
         outcomes.rotten++

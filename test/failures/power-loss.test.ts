@@ -37,7 +37,8 @@ test.each([
       notes.filter((note) => acknowledged.includes(note)),
       `seed ${seed}`,
     ).toEqual(acknowledged)
-    expect(notes, `seed ${seed}`).toEqual(tried.slice(0, notes.length))
+    // Of the group that nobody was told of, some lines may have reached the disk and others not: in order, and none twice.
+    expect(notes, `seed ${seed}`).toEqual(tried.filter((note) => notes.includes(note)))
     total += acknowledged.length
   }
   // Otherwise the power went too early to tell anything.

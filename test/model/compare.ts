@@ -6,7 +6,7 @@ import type { StoredMessage } from '../../src/store/transcript.ts'
 import type { Naive, NaiveSession, Node } from './naive.ts'
 import type { Real } from './real.ts'
 
-export const CHANNELS = ['notes', 'state']
+const CHANNELS = ['notes', 'state']
 
 /** The code of the refusal, or what it came to. */
 export async function outcomeOf<T>(
@@ -37,7 +37,7 @@ function shownOf(session: NaiveSession, nodes: readonly Node[]): Shown[] {
   }))
 }
 
-export function shown(messages: readonly StoredMessage[]): Shown[] {
+function shown(messages: readonly StoredMessage[]): Shown[] {
   return messages.map(({ id, depth, replaced, message }) => ({ id, depth, replaced, message }))
 }
 

@@ -95,7 +95,7 @@ export class NaiveSession {
   }
 }
 
-export function pathTo(node: Node | undefined): Node[] {
+function pathTo(node: Node | undefined): Node[] {
   const path: Node[] = []
   for (let one = node; one !== undefined; one = one.parent) path.unshift(one)
   return path

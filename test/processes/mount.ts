@@ -6,12 +6,15 @@ import { join } from 'node:path'
 
 export interface Mount {
   readonly directory: string
+  /** Whether it may be written from now on. No file may be open for writing. */
+  remount(mode: 'ro' | 'rw'): void
   /** Unmounts, even if something still has files open there, and removes what is left. */
   dispose(): void
 }
 
-export function mountTmpfs(megabytes: number): Mount {
-  return mount((directory) => run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory]))
+/** `names` bounds how many files and directories it holds, as a full disk does. */
+export function mountTmpfs(megabytes: number, names = 10_000): Mount {
+  return mount((directory) => run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,nr_inodes=${names}`, 'tmpfs', directory]))
 }
 
 /** A real disk file system, which counts blocks, keeps some for itself, and finds out late that it is full. */
@@ -32,6 +35,7 @@ function mount(make: (directory: string, parent: string) => void): Mount {
   make(directory, parent)
   return {
     directory,
+    remount: (mode) => run('mount', ['-o', `remount,${mode}`, directory]),
     dispose: () => {
       run('umount', ['--lazy', directory])
       rmSync(parent, { recursive: true, force: true })

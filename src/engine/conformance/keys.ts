@@ -61,6 +61,60 @@ export const keyCases: readonly Case[] = [
     },
   },
   {
+    name: 'of several records of one key, a lookup returns the highest in the range, and of one record the highest index',
+    async run(trial) {
+      const writer = new Writer(trial.journal())
+      const starts = [0]
+      const last: (KeyEntry | undefined)[] = []
+      for (let segment = 0; segment < 12; segment++) {
+        const placed = await writer.append(message('hot'), message('hot', `other ${segment}`, 'hot'), message(`last ${segment}`))
+        last.push(entry('hot', placed[1], 2))
+        starts.push(await writer.next())
+      }
+      for (const journal of [writer.journal, trial.journal()]) {
+        for (let before = 1; before <= 12; before++) {
+          for (const from of [0, before - 1]) {
+            const found = await look(journal, ['hot'], starts[from] ?? 0, starts[before] ?? 0)
+            assert.deepEqual(found, [last[before - 1]], `[${from}, ${before})`)
+          }
+        }
+      }
+    },
+  },
+  {
+    name: 'a carried record is not taken for a higher one than those that stand behind it',
+    async run(trial) {
+      const writer = new Writer(trial.journal())
+      const [unsure, higher] = await writer.append(message('carried'), message('carried'), draft('usage.recorded'))
+      await writer.seal('sync failed', unsure?.at)
+      const first = await writer.roll()
+      const second = await writer.next()
+      assert.deepEqual(await look(trial.journal(), ['carried'], 0, second), [entry('carried', higher)])
+      assert.deepEqual(await look(trial.journal(), ['carried'], first, second), [undefined])
+    },
+  },
+  {
+    name: 'what is handed over of a sealed segment is found like what was read from it',
+    async run(trial) {
+      const writer = new Writer(trial.journal())
+      const expected = new Map<string, KeyEntry | undefined>()
+      for (let segment = 0; segment < 20; segment++) {
+        const begin = writer.segment
+        const names = Array.from({ length: 5 }, (_, index) => `key ${segment} ${index}`)
+        const placed = await writer.append(message('hot'), ...names.map((name) => message(name)))
+        expected.set('hot', entry('hot', placed[0]))
+        for (const [index, name] of names.entries()) expected.set(name, entry(name, placed[index + 1]))
+        const known = ['hot', ...names].map((name) => expected.get(name) as KeyEntry)
+        const end = await writer.next()
+        // Not of every segment: a hint may be left out.
+        if (segment % 5 !== 3) writer.journal.remember(begin, end, new Map(known.map((one) => [one.key, one])))
+        for (const journal of [writer.journal, trial.journal()]) {
+          assert.deepEqual(await look(journal, [...expected.keys(), 'absent'], 0, end), [...expected.values(), undefined])
+        }
+      }
+    },
+  },
+  {
     name: 'a line that does not count has no keys',
     async run(trial) {
       const writer = new Writer(trial.journal())

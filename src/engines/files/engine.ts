@@ -43,7 +43,8 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   if (!exclusive) await requirePromise(disk, root)
   const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
   const reserve = new Reserve(disk, root, limits.reserveBytes)
-  if (!(await reserve.fill())) warnings.push('The disk has no room for the reserve that lets a full store be emptied. Free some space.')
+  if (!(await reserve.fill()))
+    warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
   const feed = await Feed.open({
     disk,
     clock,
@@ -53,7 +54,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     files: limits.feedFiles,
     isName: isJournalName,
   }).catch((error: unknown) => {
-    throw unwritable(error, 'The feed of the store')
+    throw unreadable(error, 'The feed of the store')
   })
   const directories = new Directories(disk, root)
   return new FilesEngine(warnings, {
@@ -103,7 +104,9 @@ class FilesEngine implements Engine {
   readonly supports = { durable: true, shared: true }
   readonly warnings: readonly string[]
   readonly #parts: JournalParts
-  readonly #underWay = new Set<Promise<unknown>>()
+  /** Calls under way, and who waits until there are none. */
+  #underWay = 0
+  #idle: (() => void) | undefined
   #closed = false
 
   constructor(warnings: readonly string[], parts: Omit<JournalParts, 'track'>) {
@@ -148,7 +151,11 @@ class FilesEngine implements Engine {
 
   async close(): Promise<void> {
     this.#closed = true
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+    while (this.#underWay > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve
+      })
+    }
     await this.#parts.indexes.close()
     await this.#parts.segments.close()
     await this.#parts.feed.close()
@@ -167,15 +174,15 @@ class FilesEngine implements Engine {
   }
 
   /** Runs at once: the first part of an append must not leave the thread. */
-  #track<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(closed())
-    const promise = work()
-    this.#underWay.add(promise)
-    const done = (): void => {
-      this.#underWay.delete(promise)
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw closed()
+    this.#underWay++
+    try {
+      return await work()
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#idle?.()
     }
-    promise.then(done, done)
-    return promise
   }
 }
 

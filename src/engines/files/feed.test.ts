@@ -155,6 +155,61 @@ describe('an epoch', () => {
   })
 })
 
+describe('where no epoch can begin', () => {
+  const refused = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }))
+  /** Nothing can be made, as on a mount that may only be read or a disk without room for a name. */
+  const unwritable = (code: string): Disk => ({
+    ...booted('boot-2'),
+    makeDirectory: refused(code),
+    rename: refused(code),
+    remove: refused(code),
+    open: (path, mode) => (mode === 'read' ? nodeDisk.open(path, mode) : refused(code)()),
+  })
+
+  test.each(['EROFS', 'ENOSPC', 'EIO'])('(%s) a feed opens, and every answer is a reset', async (code) => {
+    const before = await open(booted('boot-1'))
+    await before.announce('a')
+    const feed = await open(unwritable(code))
+    expect(await named(feed, await cursorOf(before))).toEqual(reset)
+    expect(await named(feed, await cursorOf(feed))).toEqual(reset)
+    expect(await named(feed, await cursorOf(feed))).toEqual(reset)
+  })
+
+  test('a feed opens where there is none at all, and can be watched', async () => {
+    const feed = await open(unwritable('EROFS'))
+    expect(await named(feed, await cursorOf(feed))).toEqual(reset)
+    feed.watch(() => undefined)()
+  })
+
+  test('nothing is announced, and whoever wants that is told', async () => {
+    for (const [code, told] of [
+      ['EROFS', 'UNAVAILABLE'],
+      ['ENOSPC', 'NO_SPACE'],
+    ] as const) {
+      const feed = await open(unwritable(code))
+      await expect(feed.announce('a')).rejects.toMatchObject({ code: told, outcome: 'unknown' })
+    }
+  })
+
+  test('one begins as soon as it can', async () => {
+    let code: string | undefined = 'ENOSPC'
+    const broken = unwritable('ENOSPC')
+    const disk: Disk = {
+      ...booted('boot-2'),
+      makeDirectory: (path) => (code === undefined ? nodeDisk : broken).makeDirectory(path),
+      rename: (from, to) => (code === undefined ? nodeDisk : broken).rename(from, to),
+      open: (path, mode) => (code === undefined ? nodeDisk : broken).open(path, mode),
+    }
+    const feed = await open(disk)
+    const cursor = await cursorOf(feed)
+    code = undefined
+    const answer = await feed.changes(cursor)
+    expect(answer).toMatchObject(reset)
+    await feed.announce('a')
+    expect(await named(feed, answer.cursor)).toEqual({ names: ['a'], reset: false })
+  })
+})
+
 describe('a torn line', () => {
   test('at the end is not there yet', async () => {
     const feed = await open()

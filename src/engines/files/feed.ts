@@ -7,12 +7,14 @@
  *
  * A cursor is an epoch and an offset in each file. One that names another epoch, or a file that was trimmed, may have missed something
  * and is answered with a reset. Writers announce before they acknowledge; one that cannot announce starts a new epoch instead, which
- * takes a rename and therefore no space.
+ * takes a rename and therefore no space. Where no epoch of this boot is and none can be made (a read-only mount, a full disk after a
+ * restart), the store can be read all the same, and every answer is a reset.
  */
 import { join } from 'node:path'
 import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Changes } from '../../engine/port.ts'
+import { withOutcomeUnknown } from '../../errors.ts'
 import { splitLines } from '../../record/line.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { isMissing, unreadable, unwritable } from './failures.ts'
@@ -37,6 +39,8 @@ export class Feed {
   readonly #options: FeedOptions
   readonly #boot: string
   #file: DiskFile | undefined
+  /** That file holds enough: the next line goes to another one. */
+  #full = false
   /** Opening another file is done by one call at a time. */
   #turn: Promise<void> = Promise.resolve()
 
@@ -46,11 +50,8 @@ export class Feed {
   }
 
   static async open(options: FeedOptions): Promise<Feed> {
-    const { disk, directory } = options
-    const feed = new Feed(options, (await disk.bootId()).replace(/[^0-9a-zA-Z-]/g, '-'))
-    await disk.makeDirectory(directory)
-    const names = await disk.list(directory)
-    if (feed.#epoch(names) === '') await feed.#startEpoch(names)
+    const feed = new Feed(options, (await options.disk.bootId()).replace(/[^0-9a-zA-Z-]/g, '-'))
+    await feed.#names()
     return feed
   }
 
@@ -67,13 +68,12 @@ export class Feed {
   }
 
   async changes(cursor?: string): Promise<Changes> {
-    const { disk, directory } = this.#options
     try {
-      const listed = await disk.list(directory)
+      const listed = await this.#names()
       const epoch = this.#epoch(listed)
       const before = parseCursor(cursor)
       const files = feedFiles(listed)
-      let reset = before === undefined || before.epoch !== epoch || Object.keys(before.files).some((file) => !files.includes(file))
+      let reset = epoch === '' || before?.epoch !== epoch || Object.keys(before.files).some((file) => !files.includes(file))
       const names = new Set<string>()
       const ends: Record<string, number> = {}
       for (const file of files) {
@@ -91,7 +91,13 @@ export class Feed {
   }
 
   watch(hint: () => void): () => void {
-    return this.#options.disk.watch(this.#options.directory, hint)
+    try {
+      return this.#options.disk.watch(this.#options.directory, hint)
+    } catch (error) {
+      // A store that was never written here has no feed, and nothing to hint at.
+      if (!isMissing(error)) throw error
+      return () => undefined
+    }
   }
 
   async close(): Promise<void> {
@@ -103,11 +109,13 @@ export class Feed {
   /** Writes a line, if there is an open file and it still is the one to write to. */
   #written(line: Buffer): boolean {
     const file = this.#file
-    if (file === undefined) return false
+    if (file === undefined || this.#full) return false
     try {
-      if (file.stat().size > this.#options.fileBytes) return false
+      if (file.writeSync(line) !== line.length) return false
+      const { size, links } = file.stat()
+      this.#full = size > this.#options.fileBytes
       // A file that was trimmed meanwhile is read by nobody.
-      return file.writeSync(line) === line.length && file.stat().links > 0
+      return links > 0
     } catch {
       return false
     }
@@ -119,14 +127,15 @@ export class Feed {
     const { disk, directory } = this.#options
     try {
       this.#file = await this.#openFile(feedFiles(await disk.list(directory)))
+      this.#full = false
       if (this.#written(line)) return
     } catch {
       // Whatever the reason, the line is not in the feed: below.
     }
     try {
-      await this.#startEpoch(await disk.list(directory))
+      await this.#startEpoch()
     } catch (error) {
-      throw unwritable(error, 'The feed of the store', 'unknown')
+      throw withOutcomeUnknown(unwritable(error, 'The feed of the store'))
     }
   }
 
@@ -150,9 +159,27 @@ export class Feed {
     return file
   }
 
-  async #startEpoch(names: readonly string[]): Promise<void> {
+  /** Names in the feed's directory, with an epoch of this boot if one can be begun. If not, nobody is told anything but to look everywhere. */
+  async #names(): Promise<string[]> {
+    const names = await this.#list()
+    if (this.#epoch(names) !== '') return names
+    return this.#startEpoch().then(
+      () => this.#list(),
+      () => names,
+    )
+  }
+
+  async #list(): Promise<string[]> {
+    return this.#options.disk.list(this.#options.directory).catch((error: unknown) => {
+      if (isMissing(error)) return []
+      throw error
+    })
+  }
+
+  async #startEpoch(): Promise<void> {
     const { disk, ids, directory } = this.#options
-    const epochs = names.filter((name) => name.startsWith('epoch.'))
+    await disk.makeDirectory(directory)
+    const epochs = (await disk.list(directory)).filter((name) => name.startsWith('epoch.'))
     const fresh = join(directory, `epoch.${this.#boot}.${ids.hex(16)}`)
     const [current, ...others] = epochs
     if (current === undefined) await (await disk.open(fresh, 'create')).close()

@@ -5,7 +5,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { KeyEntry } from '../../record/keys.ts'
 import type { DiskFile } from './disk.ts'
-import { allEntries, BLOCK_BYTES, encodeEntry, findKey, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
+import {
+  BLOCK_BYTES,
+  encodeEntries,
+  findKey,
+  type IdFile,
+  PIECE_BYTES,
+  piecesOf,
+  RottenIdFile,
+  readIdFile,
+  writeIdFile,
+} from './id-file.ts'
+import { merged } from './id-merge.ts'
 import { nodeDisk } from './node-disk.ts'
 
 const PER_BLOCK = 85
@@ -40,14 +51,23 @@ function fileOf(content: Buffer): DiskFile {
 
 async function encode(entries: readonly KeyEntry[], range = { first: 0, end: 2 ** 40 }): Promise<Buffer> {
   const file = fileOf(Buffer.alloc(0))
-  await writeIdFile(file, { ...range, count: entries.length }, entries.map(encodeEntry))
+  await writeIdFile(file, { ...range, count: entries.length }, [encodeEntries(entries)])
   return file.readSync(0, file.stat().size)
 }
 
-async function open(bytes: Buffer) {
-  const ids = await readIdFile(fileOf(bytes))
+async function open(bytes: Buffer, file = fileOf(bytes)): Promise<IdFile> {
+  const ids = await readIdFile(file)
   if (ids === undefined) throw new Error('The id file is not whole.')
   return ids
+}
+
+const find = (ids: IdFile, key: string, from = 0, before = 2 ** 48): KeyEntry | undefined =>
+  findKey(ids, Buffer.from(key, 'hex'), from, before)
+
+async function all(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const list: Buffer[] = []
+  for await (const piece of pieces) list.push(piece)
+  return Buffer.concat(list)
 }
 
 describe('an id file', () => {
@@ -57,11 +77,9 @@ describe('an id file', () => {
       const entries = sorted(count)
       const ids = await open(await encode(entries, { first: 4_096, end: 8_192 }))
       expect(ids).toMatchObject({ first: 4_096, end: 8_192, count })
-      expect(entries.flatMap(({ key }) => findKey(ids, key))).toEqual(entries)
-      expect(Array.from({ length: 500 }, (_, n) => findKey(ids, entry(-1 - n).key)).flat()).toEqual([])
-      const all: Buffer[] = []
-      for await (const encoded of allEntries(ids)) all.push(Buffer.from(encoded))
-      expect(all).toEqual(entries.map(encodeEntry))
+      expect(entries.map(({ key }) => find(ids, key))).toEqual(entries)
+      for (let n = 0; n < 500; n++) expect(find(ids, entry(-1 - n).key)).toBeUndefined()
+      expect(await all(piecesOf(ids))).toEqual(encodeEntries(entries))
     },
   )
 
@@ -73,23 +91,39 @@ describe('an id file', () => {
 
   test('gives back the largest numbers that an entry can hold', async () => {
     const largest: KeyEntry = { ...entry(1), at: 2 ** 48 - 1, index: 65_535, length: 2 ** 32 - 1, crc: 'ffffffff' }
-    expect(findKey(await open(await encode([largest])), largest.key)).toEqual([largest])
+    expect(find(await open(await encode([largest])), largest.key)).toEqual(largest)
   })
 
-  test('finds every entry of a key that stands in it often, also across blocks', async () => {
+  test('answers with the highest entry of a key in the range, also where it has very many, and reads two blocks at most', async () => {
     const { key } = entry(7)
-    const many = Array.from({ length: 3 * PER_BLOCK }, (_, n) => ({ ...entry(n), key }))
-    const entries = [...sorted(400), ...many].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-    const found = findKey(await open(await encode(entries)), key)
-    expect(found).toHaveLength(many.length + 1)
-    expect(new Set(found.map(({ at }) => at))).toEqual(new Set([...many, entry(7)].map(({ at }) => at)))
+    const many = Array.from({ length: 100 * PER_BLOCK }, (_, n) => ({ ...entry(n), key, at: 1_000 + n * 10, index: 0 }))
+    const twice = { ...entry(7), at: 1_000 + 100 * PER_BLOCK * 10 }
+    const entries = [...sorted(400, 1_000), ...many, { ...twice, index: 3 }, { ...twice, index: 4 }, { ...twice, index: 2 }]
+    let reads = 0
+    const bytes = await encode(entries)
+    const file = fileOf(bytes)
+    const ids = await open(bytes, {
+      ...file,
+      readSync: (offset, length) => {
+        reads++
+        return file.readSync(offset, length)
+      },
+    })
+    expect(find(ids, key, 0, 2 ** 40)).toEqual({ ...twice, index: 4 })
+    expect(reads).toBeLessThanOrEqual(2)
+    expect(find(ids, key, 0, twice.at)).toEqual(many.at(-1))
+    expect(find(ids, key, 1_000, 1_020)).toEqual(many[1])
+    expect(find(ids, key, 1_000, 1_010)).toEqual(many[0])
+    expect(find(ids, key, 0, 1_000)).toBeUndefined()
+    expect(find(ids, key, twice.at + 1, 2 ** 40)).toBeUndefined()
+    expect(find(ids, key, 1_001, 1_010)).toBeUndefined()
   })
 
   test('tells keys apart that begin alike, where the fences cannot', async () => {
     const alike = Array.from({ length: 300 }, (_, n) => ({ ...entry(n), key: `00000000deadbeef${String(n).padStart(16, '0')}` }))
     const ids = await open(await encode(alike))
-    expect(alike.flatMap(({ key }) => findKey(ids, key))).toEqual(alike)
-    expect(findKey(ids, `00000000deadbeef${'f'.repeat(16)}`)).toEqual([])
+    expect(alike.map(({ key }) => find(ids, key))).toEqual(alike)
+    expect(find(ids, `00000000deadbeef${'f'.repeat(16)}`)).toBeUndefined()
   })
 
   test('is small to keep: fences and filter take a few bytes a key', async () => {
@@ -110,7 +144,7 @@ describe('an id file', () => {
     }
     const ids = await readIdFile(counting)
     if (ids === undefined) throw new Error('The id file is not whole.')
-    for (let n = 0; n < 10_000; n++) findKey(ids, entry(-1 - n).key)
+    for (let n = 0; n < 10_000; n++) find(ids, entry(-1 - n).key)
     expect(reads).toBeLessThan(500)
   })
 
@@ -119,9 +153,9 @@ describe('an id file', () => {
     try {
       const file = await nodeDisk.open(join(directory, 'ids'), 'create')
       const entries = sorted(200)
-      await writeIdFile(file, { first: 0, end: 9, count: 200 }, entries.map(encodeEntry))
+      await writeIdFile(file, { first: 0, end: 9, count: 200 }, [encodeEntries(entries)])
       const ids = await readIdFile(file)
-      expect(ids === undefined ? [] : findKey(ids, entries[150]?.key ?? '')).toEqual([entries[150]])
+      expect(ids === undefined ? undefined : find(ids, entries[150]?.key ?? '')).toEqual(entries[150])
       await file.close()
     } finally {
       await rm(directory, { recursive: true })
@@ -131,7 +165,29 @@ describe('an id file', () => {
   test('that a full disk cut short is an error to its writer', async () => {
     const file = fileOf(Buffer.alloc(0))
     const short: DiskFile = { ...file, write: async (bytes) => file.writeSync(bytes.subarray(0, 100)) }
-    await expect(writeIdFile(short, { first: 0, end: 1, count: 1 }, [encodeEntry(entry(1))])).rejects.toMatchObject({ code: 'ENOSPC' })
+    await expect(writeIdFile(short, { first: 0, end: 1, count: 1 }, [encodeEntries([entry(1)])])).rejects.toMatchObject({ code: 'ENOSPC' })
+  })
+})
+
+describe('id files that are merged', () => {
+  test.each([[[0]], [[3]], [[1, 0, 1]], [[100, 200, 1, 50]], [[6_000, 6_000, 10]]])(
+    'of %j entries are one row in order, of whole blocks',
+    async (counts) => {
+      const parts = counts.map((count, n) => sorted(count, n * 100_000))
+      const files = await Promise.all(parts.map(async (entries) => open(await encode(entries))))
+      const pieces: Buffer[] = []
+      for await (const piece of merged(files)) pieces.push(piece)
+      expect(Buffer.concat(pieces).equals(encodeEntries(parts.flat()))).toBe(true)
+      for (const piece of pieces.slice(0, -1)) expect(piece.length).toBe(PIECE_BYTES)
+    },
+  )
+
+  test('keep the entries of one key in order: the highest first', async () => {
+    const { key } = entry(1)
+    const at = (...positions: number[]) => positions.map((position, n) => ({ ...entry(1), key, at: position, index: n }))
+    const parts = [at(10, 40, 70), at(20, 20, 80), at(30)]
+    const files = await Promise.all(parts.map(async (entries) => open(await encode(entries))))
+    expect(await all(merged(files))).toEqual(encodeEntries(parts.flat()))
   })
 })
 
@@ -160,7 +216,7 @@ describe('a damaged id file', () => {
       // The last entries of the last block, and its rest, may be zeros already.
       if (holed.equals(bytes)) continue
       const ids = await readIdFile(fileOf(holed))
-      const look = () => entries.map(({ key }) => (ids === undefined ? [] : findKey(ids, key)))
+      const look = () => entries.map(({ key }) => (ids === undefined ? undefined : find(ids, key)))
       if (ids !== undefined) expect(look, `zeros at ${at}`).toThrow(RottenIdFile)
     }
   })
@@ -169,12 +225,9 @@ describe('a damaged id file', () => {
     const rotten = Buffer.from(bytes)
     rotten[BLOCK_BYTES + 5] = (rotten[BLOCK_BYTES + 5] as number) ^ 1
     const ids = await open(rotten)
-    expect(() => findKey(ids, entries[99]?.key ?? '')).toThrow(RottenIdFile)
-    expect(findKey(ids, entries[0]?.key ?? '')).toEqual([entries[0]])
-    const drain = async (): Promise<void> => {
-      for await (const _ of allEntries(ids));
-    }
-    await expect(drain()).rejects.toThrow(RottenIdFile)
+    expect(() => find(ids, entries[99]?.key ?? '')).toThrow(RottenIdFile)
+    expect(find(ids, entries[0]?.key ?? '')).toEqual(entries[0])
+    await expect(all(merged([await open(bytes), ids]))).rejects.toThrow(RottenIdFile)
   })
 })
 

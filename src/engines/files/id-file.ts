@@ -2,22 +2,28 @@
  * An id file: the keys of a range of sealed segments, sorted, so that a look-up reads one block. Derived: any of them may be deleted or
  * rot, and is then made again from the segments. Numbers are big-endian.
  *
- *     block × n    4096 bytes: up to 85 entries of 48 bytes, sorted by key; the last 4 bytes are the CRC-32 of the rest
+ *     block × n    4096 bytes: up to 85 entries of 48 bytes; the last 4 bytes are the CRC-32 of the rest
  *     footer       the first 8 bytes of each block's first key · a Bloom filter of all keys, ten bits a key
- *     trailer      64 bytes: "HFIDS001" · first position u64 · end position u64 · entries u32 · bytes of the filter u32 · CRC of the footer u32 ·
+ *     trailer      64 bytes: "HFIDS002" · first position u64 · end position u64 · entries u32 · bytes of the filter u32 · CRC of the footer u32 ·
  *                  zeros · CRC of the trailer u32
  *
  *     entry        key 16 · position u48 · index u16 · length u32 · crc u32 · digest 16
+ *                  in order of their keys; those of one key by position and index, the highest first
  */
 import { crc32 } from 'node:zlib'
-import type { KeyEntry, KeyHash } from '../../record/keys.ts'
+import type { KeyEntry } from '../../record/keys.ts'
 import type { DiskFile } from './disk.ts'
 
 export const BLOCK_BYTES = 4096
-const ENTRY_BYTES = 48
+const KEY_BYTES = 16
+export const ENTRY_BYTES = 48
 const ENTRIES_PER_BLOCK = Math.floor((BLOCK_BYTES - 4) / ENTRY_BYTES)
+const BLOCK_ENTRIES_BYTES = ENTRIES_PER_BLOCK * ENTRY_BYTES
+/** A quarter of a MiB is read or written at once. */
+const BLOCKS_AT_ONCE = 64
+export const PIECE_BYTES = BLOCKS_AT_ONCE * BLOCK_ENTRIES_BYTES
 const TRAILER_BYTES = 64
-const MAGIC = Buffer.from('HFIDS001')
+const MAGIC = Buffer.from('HFIDS002')
 const FILTER_PROBES = 6
 
 /** What of an id file is kept in memory. */
@@ -57,63 +63,61 @@ export async function readIdFile(file: DiskFile): Promise<IdFile | undefined> {
 /** Thrown when a block does not fit its checksum: the file has to be made again. */
 export class RottenIdFile extends Error {}
 
-/** Entries of one key; more than one only if incarnations of a session used the same id. */
-export function findKey(ids: IdFile, key: KeyHash): KeyEntry[] {
-  const wanted = Buffer.from(key, 'hex')
-  if (!mayContain(ids.filter, wanted)) return []
-  const found: KeyEntry[] = []
+/**
+ * The entry of a key with the highest position from `from` on and before `before`. Entries of one key stand in descending order, so the
+ * first one in that range answers: a key may have very many.
+ */
+export function findKey(ids: IdFile, wanted: Buffer, from: number, before: number): KeyEntry | undefined {
+  if (!mayContain(ids.filter, wanted)) return undefined
   for (let block = firstBlock(ids.fences, wanted); block < ids.fences.length / 8; block++) {
     const bytes = ids.file.readSync(block * BLOCK_BYTES, BLOCK_BYTES)
-    let beyond = false
-    for (const entry of blockEntries(bytes, entriesIn(ids.count, block))) {
-      const order = entry.compare(wanted, 0, 16, 0, 16)
-      if (order === 0) found.push(decodeEntry(entry))
-      beyond ||= order > 0
+    checkBlock(bytes)
+    const end = entriesIn(ids.count, block) * ENTRY_BYTES
+    for (let at = firstEntry(bytes, end, wanted); at < end; at += ENTRY_BYTES) {
+      const position = bytes.readUIntBE(at + KEY_BYTES, 6)
+      if (position < from || bytes.compare(wanted, 0, KEY_BYTES, at, at + KEY_BYTES) !== 0) return undefined
+      if (position < before) return decodeEntry(bytes.subarray(at, at + ENTRY_BYTES))
     }
-    if (beyond) break
   }
-  return found
+  return undefined
 }
 
-/** All encoded entries in order, read in large pieces so that a merge never holds a whole file. */
-export async function* allEntries(ids: IdFile): AsyncGenerator<Buffer> {
+/** Encoded entries in order, one behind the other, in large pieces so that a merge never holds a whole file. */
+export async function* piecesOf(ids: IdFile): AsyncGenerator<Buffer> {
   const blocks = ids.fences.length / 8
-  const step = 64
-  for (let block = 0; block < blocks; block += step) {
-    const bytes = await ids.file.read(block * BLOCK_BYTES, Math.min(step, blocks - block) * BLOCK_BYTES)
-    for (let i = 0; i * BLOCK_BYTES < bytes.length; i++) {
-      yield* blockEntries(bytes.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES), entriesIn(ids.count, block + i))
+  for (let block = 0; block < blocks; block += BLOCKS_AT_ONCE) {
+    const count = Math.min(BLOCKS_AT_ONCE, blocks - block)
+    const bytes = await ids.file.read(block * BLOCK_BYTES, count * BLOCK_BYTES)
+    const piece = Buffer.allocUnsafe(count * BLOCK_ENTRIES_BYTES)
+    let length = 0
+    for (let i = 0; i < count; i++) {
+      const one = bytes.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES)
+      checkBlock(one)
+      length += one.copy(piece, length, 0, entriesIn(ids.count, block + i) * ENTRY_BYTES)
     }
+    yield piece.subarray(0, length)
   }
 }
 
-/** Writes an id file from encoded entries that come sorted. The file must be empty. */
+/** Writes an id file from encoded entries that come in order, in pieces of which each but the last fills whole blocks. The file must be empty. */
 export async function writeIdFile(
   file: DiskFile,
   range: { readonly first: number; readonly end: number; readonly count: number },
-  entries: AsyncIterable<Buffer> | Iterable<Buffer>,
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): Promise<void> {
-  const blocks = Math.ceil(range.count / ENTRIES_PER_BLOCK)
-  const fences = Buffer.alloc(blocks * 8)
+  const fences = Buffer.alloc(Math.ceil(range.count / ENTRIES_PER_BLOCK) * 8)
   const filter = Buffer.alloc(Math.max(8, Math.ceil((range.count * 10) / 8)))
-  let block = Buffer.alloc(BLOCK_BYTES)
-  let inBlock = 0
-  let written = 0
-  const flush = async (): Promise<void> => {
-    block.copy(fences, written * 8, 0, 8)
-    block.writeUInt32BE(crc32(block.subarray(0, BLOCK_BYTES - 4)), BLOCK_BYTES - 4)
-    await writeAll(file, block)
-    written++
-    inBlock = 0
-    block = Buffer.alloc(BLOCK_BYTES)
+  let block = 0
+  for await (const piece of pieces) {
+    const bytes = Buffer.alloc(Math.ceil(piece.length / BLOCK_ENTRIES_BYTES) * BLOCK_BYTES)
+    for (let from = 0, to = 0; to < bytes.length; from += BLOCK_ENTRIES_BYTES, to += BLOCK_BYTES) {
+      piece.copy(fences, block++ * 8, from, from + 8)
+      piece.copy(bytes, to, from, from + BLOCK_ENTRIES_BYTES)
+      bytes.writeUInt32BE(crc32(bytes.subarray(to, to + BLOCK_BYTES - 4)), to + BLOCK_BYTES - 4)
+    }
+    for (let at = 0; at < piece.length; at += ENTRY_BYTES) addTo(filter, piece, at)
+    await writeAll(file, bytes)
   }
-  for await (const entry of entries) {
-    entry.copy(block, inBlock * ENTRY_BYTES)
-    addTo(filter, entry)
-    inBlock++
-    if (inBlock === ENTRIES_PER_BLOCK) await flush()
-  }
-  if (inBlock > 0) await flush()
   const footer = Buffer.concat([fences, filter])
   const trailer = Buffer.alloc(TRAILER_BYTES)
   MAGIC.copy(trailer)
@@ -126,15 +130,29 @@ export async function writeIdFile(
   await writeAll(file, Buffer.concat([footer, trailer]))
 }
 
-export function encodeEntry(entry: KeyEntry): Buffer {
-  const bytes = Buffer.alloc(ENTRY_BYTES)
-  bytes.write(entry.key, 0, 'hex')
-  bytes.writeUIntBE(entry.at, 16, 6)
-  bytes.writeUInt16BE(entry.index, 22)
-  bytes.writeUInt32BE(entry.length, 24)
-  bytes.write(entry.crc, 28, 'hex')
-  bytes.write(entry.digest, 32, 'hex')
-  return bytes
+/** Entries one behind the other, in the order of an id file. */
+export function encodeEntries(entries: readonly KeyEntry[]): Buffer {
+  // All of them are turned from hex at once: a call for each field would take most of the time.
+  let text = ''
+  for (const { key, at, index, length, crc, digest } of [...entries].sort(inOrder)) {
+    text += key + hex(at, 12) + hex(index, 4) + hex(length, 8) + crc + digest
+  }
+  return Buffer.from(text, 'hex')
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0')
+}
+
+function inOrder(a: KeyEntry, b: KeyEntry): number {
+  if (a.key < b.key) return -1
+  if (a.key > b.key) return 1
+  return b.at - a.at || b.index - a.index
+}
+
+/** The same order, of encoded entries. */
+export function compareEntries(a: Buffer, i: number, b: Buffer, j: number): number {
+  return a.compare(b, j, j + KEY_BYTES, i, i + KEY_BYTES) || b.compare(a, i + KEY_BYTES, i + 24, j + KEY_BYTES, j + 24)
 }
 
 function decodeEntry(bytes: Buffer): KeyEntry {
@@ -152,10 +170,9 @@ function entriesIn(count: number, block: number): number {
   return Math.min(ENTRIES_PER_BLOCK, count - block * ENTRIES_PER_BLOCK)
 }
 
-function* blockEntries(block: Buffer, count: number): Generator<Buffer> {
+function checkBlock(block: Buffer): void {
   if (block.length !== BLOCK_BYTES || block.readUInt32BE(BLOCK_BYTES - 4) !== crc32(block.subarray(0, BLOCK_BYTES - 4)))
     throw new RottenIdFile()
-  for (let i = 0; i < count; i++) yield block.subarray(i * ENTRY_BYTES, (i + 1) * ENTRY_BYTES)
 }
 
 /** The last block whose first key is below the wanted one, since equal prefixes may begin in the block before. */
@@ -170,23 +187,36 @@ function firstBlock(fences: Buffer, wanted: Buffer): number {
   return Math.max(0, low - 1)
 }
 
+/** Where in a block the first entry stands whose key is not below the wanted one. */
+function firstEntry(block: Buffer, end: number, wanted: Buffer): number {
+  let low = 0
+  let high = end / ENTRY_BYTES
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const at = middle * ENTRY_BYTES
+    if (block.compare(wanted, 0, KEY_BYTES, at, at + KEY_BYTES) < 0) low = middle + 1
+    else high = middle
+  }
+  return low * ENTRY_BYTES
+}
+
 /** Keys are hashes, so their own bits serve as independent probes. */
-function* probes(filter: Buffer, key: Buffer): Generator<number> {
-  const bits = filter.length * 8
-  const step = key.readUInt32BE(8) | 1
-  let probe = key.readUInt32BE(4)
-  for (let i = 0; i < FILTER_PROBES; i++) {
-    yield probe % bits
-    probe = (probe + step) >>> 0
+function addTo(filter: Buffer, bytes: Buffer, at: number): void {
+  const step = bytes.readUInt32BE(at + 8) | 1
+  let probe = bytes.readUInt32BE(at + 4)
+  for (let i = 0; i < FILTER_PROBES; i++, probe = (probe + step) >>> 0) {
+    const bit = probe % (filter.length * 8)
+    filter[bit >>> 3] = (filter[bit >>> 3] as number) | (1 << (bit & 7))
   }
 }
 
-function addTo(filter: Buffer, key: Buffer): void {
-  for (const bit of probes(filter, key)) filter[bit >>> 3] = (filter[bit >>> 3] as number) | (1 << (bit & 7))
-}
-
 function mayContain(filter: Buffer, key: Buffer): boolean {
-  for (const bit of probes(filter, key)) if (((filter[bit >>> 3] as number) & (1 << (bit & 7))) === 0) return false
+  const step = key.readUInt32BE(8) | 1
+  let probe = key.readUInt32BE(4)
+  for (let i = 0; i < FILTER_PROBES; i++, probe = (probe + step) >>> 0) {
+    const bit = probe % (filter.length * 8)
+    if (((filter[bit >>> 3] as number) & (1 << (bit & 7))) === 0) return false
+  }
   return true
 }
 

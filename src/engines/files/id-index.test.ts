@@ -125,11 +125,12 @@ describe('an id file that is missing or wrong is made again', () => {
   })
 
   test('also if it is found rotten by a merge', async () => {
-    const index = makeIndex(2)
-    await expectExact(index, 2)
+    const index = makeIndex(4)
+    await expectExact(index, 4)
     await rot(idFile(LENGTH), 60)
-    await index.prepare(2 * LENGTH)
-    await expectExact(index, 2)
+    await index.prepare(4 * LENGTH)
+    expect(await files()).toEqual([])
+    await expectExact(index, 4)
   })
 })
 
@@ -207,8 +208,65 @@ describe('a disk that fails', () => {
   })
 })
 
+describe('what is remembered of a sealed segment', () => {
+  const remember = (index: IdIndex, segment: number): void => {
+    const entries = OFFSETS.map((offset) => expected(segment * LENGTH + offset))
+    index.remember(segment * LENGTH, (segment + 1) * LENGTH, new Map(entries.map((entry) => [entry.key, entry])))
+  }
+
+  test('answers without a file, and without the segment being read', async () => {
+    const index = makeIndex(3)
+    for (const segment of [0, 1, 2]) remember(index, segment)
+    await expectExact(index, 3)
+    expect(built).toEqual([])
+    expect(await files()).toEqual([])
+    expect(index.bytes).toBeGreaterThan(0)
+  })
+
+  test('is written once it is asked for, so that other processes need not read the segment', async () => {
+    const index = makeIndex(3)
+    for (const segment of [0, 1, 2]) remember(index, segment)
+    await index.prepare(3 * LENGTH)
+    expect(await files()).toEqual([0, LENGTH, 2 * LENGTH].map(idFile))
+    await expectExact(makeIndex(3), 3)
+    await expectExact(index, 3)
+    expect(built).toEqual([])
+  })
+
+  test('gives way to a file that another process has written, also one that holds more', async () => {
+    const other = makeIndex(4)
+    await other.prepare(4 * LENGTH)
+    expect(await files()).toEqual([idFile(0)])
+    built = []
+    const index = makeIndex(5)
+    for (const segment of [1, 2, 3, 4]) remember(index, segment)
+    await expectExact(index, 5)
+    await index.prepare(5 * LENGTH)
+    await expectExact(index, 5)
+    expect(built).toEqual([])
+    expect(await files()).toEqual([idFile(0), idFile(4 * LENGTH)])
+  })
+
+  test('is not taken twice, nor in the place of what is known', async () => {
+    const index = makeIndex(2)
+    await expectExact(index, 2)
+    index.remember(LENGTH, 2 * LENGTH, new Map())
+    remember(index, 1)
+    await expectExact(index, 2)
+  })
+
+  test('is lost when the index is closed, and read from the segments again', async () => {
+    const index = makeIndex(2)
+    for (const segment of [0, 1]) remember(index, segment)
+    await index.close()
+    expect(index.bytes).toBe(0)
+    await expectExact(index, 2)
+    expect(built).toEqual([0, LENGTH])
+  })
+})
+
 describe('merging', () => {
-  test('leaves about log2(n) files, and every answer exact', async () => {
+  test('leaves O(log n) files, and every answer exact', async () => {
     const most: number[] = []
     for (let segments = 1; segments <= 64; segments++) {
       const index = makeIndex(segments)
@@ -216,7 +274,7 @@ describe('merging', () => {
       most.push((await files()).length - Math.log2(segments))
       await index.close()
     }
-    expect(Math.max(...most)).toBeLessThanOrEqual(2)
+    expect(Math.max(...most)).toBeLessThanOrEqual(4)
     expect(built).toHaveLength(64)
     await expectExact(makeIndex(64), 64)
     expect(built).toHaveLength(64)
@@ -225,17 +283,25 @@ describe('merging', () => {
 
   test('that was interrupted after its file was there leaves nothing that could be wrong', async () => {
     const keeping: Disk = { ...nodeDisk, remove: () => Promise.reject(new Error('killed')) }
-    const index = makeIndex(2, keeping)
-    await index.prepare(2 * LENGTH)
-    expect(await files()).toEqual([idFile(0), idFile(LENGTH)])
-    await expectExact(index, 2)
+    const index = makeIndex(4, keeping)
+    await index.prepare(4 * LENGTH)
+    expect(await files()).toEqual([0, 1, 2, 3].map((segment) => idFile(segment * LENGTH)))
+    await expectExact(index, 4)
     built = []
-    await expectExact(makeIndex(2), 2)
+    await expectExact(makeIndex(4), 4)
     expect(built).toEqual([])
   })
 
   test('and looking up at once do not get in each other’s way', async () => {
     const index = makeIndex(16)
+    await expectExact(index, 1)
+    const merging = index.prepare(16 * LENGTH)
+    let merged = false
+    void merging.then(() => {
+      merged = true
+    })
+    await expectExact(index, 1)
+    expect(merged).toBe(false)
     const work = Array.from({ length: 16 }, (_, n) => [index.prepare((n + 1) * LENGTH), expectExact(index, n + 1)])
     await Promise.all(work.flat())
     await expectExact(index, 16)

@@ -8,7 +8,8 @@ import type { Counted } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
-import { allEntries, encodeEntry, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
+import { encodeEntries, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
+import { merged } from './id-merge.ts'
 import { firstOf, idFile } from './names.ts'
 
 interface IdIndexOptions {
@@ -21,17 +22,27 @@ interface IdIndexOptions {
   readonly segments: () => Promise<number[]>
 }
 
-/** Keys of a range of segments: from a file, or held in memory where no file could be written. */
-type Source = { readonly first: number; readonly end: number; readonly count: number } & (
-  | { readonly file: IdFile; readonly memory?: undefined }
-  | { readonly memory: ReadonlyMap<KeyHash, readonly KeyEntry[]>; readonly file?: undefined }
-)
+interface Range {
+  readonly first: number
+  readonly end: number
+  readonly count: number
+}
+
+type OnDisk = Range & { readonly file: IdFile; readonly memory?: undefined }
+/** The highest entry of each key of one segment: a range ends where a segment does, so no look-up asks for a lower one. */
+type InMemory = Range & { readonly memory: ReadonlyMap<KeyHash, KeyEntry>; readonly file?: undefined }
+
+/** Keys of a range of segments: from a file, or held in memory where none was written yet, or none could be. */
+type Source = OnDisk | InMemory
+
+/** So many files of like size are merged into one. */
+const MERGED_AT_ONCE = 4
 
 export class IdIndex {
   readonly #options: IdIndexOptions
-  /** Ascending, not overlapping. */
-  #sources: Source[] = []
-  /** Calls go one after the other: they change the list. */
+  /** By their first position. They overlap where processes have merged differently. */
+  #sources: readonly Source[] = []
+  /** What opens, makes and closes files goes one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: IdIndexOptions) {
@@ -46,12 +57,19 @@ export class IdIndex {
     )
   }
 
-  lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+  /** What is open already answers at once: a look-up does not wait until files are merged. */
+  async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    try {
+      const sources = this.#covering(from, before)
+      if (sources !== undefined) return keys.map((key) => highest(sources, key, from, before))
+    } catch (error) {
+      if (!(error instanceof RottenIdFile)) throw unreadable(error, 'An id file')
+    }
     return this.#inTurn(async () => {
       for (;;) {
         const sources = await this.#cover(from, before)
         try {
-          return keys.map((key) => sources.flatMap((source) => find(source, key)).find((entry) => entry.at >= from && entry.at < before))
+          return keys.map((key) => highest(sources, key, from, before))
         } catch (error) {
           if (!(error instanceof RottenIdFile)) throw unreadable(error, 'An id file')
           await this.#discard(sources)
@@ -60,14 +78,18 @@ export class IdIndex {
     })
   }
 
-  /** Makes what a later look-up up to `before` needs, and merges. Failures are left to that look-up. */
+  /** Takes in the highest entry of each key of a segment that was just sealed, so that it need not be read again. */
+  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+    if (this.#sources.some((source) => source.end > segment)) return
+    this.#sources = [...this.#sources, { first: segment, end, count: keys.size, memory: keys }]
+  }
+
+  /** Writes what is held in memory, so that other processes need not read the segments, and merges. Failures are left to a look-up. */
   prepare(before: number): Promise<void> {
     return this.#inTurn(async () => {
       try {
         const [first] = await this.#options.segments()
-        if (first === undefined) return
-        const sources = await this.#cover(first, before)
-        await this.#merge(sources)
+        if (first !== undefined) await this.#merge(await this.#cover(first, before, true))
       } catch (error) {
         if (error instanceof RottenIdFile) await this.#discard(this.#sources)
       }
@@ -77,8 +99,7 @@ export class IdIndex {
   /** Removes the files that begin before a position; those of segments that are still there are made again when needed. */
   forget(before: number): Promise<void> {
     return this.#inTurn(async () => {
-      const gone = this.#sources.filter((source) => source.first < before)
-      await this.#drop(gone)
+      await this.#replace(this.#sources.filter((source) => source.first < before))
       for (const name of await this.#options.disk.list(this.#options.directory)) {
         if ((firstOf(name, 'ids') ?? before) < before || name.endsWith('.tmp')) await this.#remove(name)
       }
@@ -86,7 +107,7 @@ export class IdIndex {
   }
 
   close(): Promise<void> {
-    return this.#inTurn(() => this.#drop(this.#sources))
+    return this.#inTurn(() => this.#replace(this.#sources))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -95,22 +116,39 @@ export class IdIndex {
     return result
   }
 
-  async #cover(from: number, before: number): Promise<Source[]> {
-    const covering: Source[] = []
-    let firsts: number[] | undefined
-    for (let position = from; position < before; ) {
-      let source = this.#sources.find(({ first, end }) => first <= position && position < end)
-      if (source === undefined) {
-        firsts ??= await this.#idFiles()
-        source = (await this.#open(position, firsts)) ?? (await this.#build(position, before))
-        this.#sources = [...this.#sources.filter(({ first, end }) => end <= position || first > position), source].sort(
-          (a, b) => a.first - b.first,
-        )
-      }
-      covering.push(source)
-      position = source.end
+  /** The sources of a range, if all of it is known. */
+  #covering(from: number, before: number): readonly Source[] | undefined {
+    if (this.#gap(from, before) !== undefined) return undefined
+    return this.#sources.filter((source) => source.end > from && source.first < before)
+  }
+
+  /** The first position of a range that no source holds; `onDisk`: that no file does. */
+  #gap(from: number, before: number, onDisk = false): number | undefined {
+    let position = from
+    for (const { first, end, memory } of this.#sources) {
+      if (position >= before) break
+      if (end <= position) continue
+      if (first > position || (onDisk && memory !== undefined)) break
+      position = end
     }
-    return covering
+    return position < before ? position : undefined
+  }
+
+  /** Opens or makes what a range needs; `onDisk`: also what is held in memory only, if it can be written. */
+  async #cover(from: number, before: number, onDisk = false): Promise<readonly Source[]> {
+    let files: number[] | undefined
+    for (let at = this.#gap(from, before, onDisk); at !== undefined; ) {
+      const position = at
+      const known = this.#sources.find(({ first, end, memory }) => memory !== undefined && first <= position && position < end)
+      files ??= await this.#idFiles()
+      const source = (await this.#open(position, files)) ?? (await (known?.memory ? this.#make(known) : this.#build(position, before)))
+      await this.#replace(
+        this.#sources.filter(({ first, end }) => first >= source.first && end <= source.end),
+        source,
+      )
+      at = this.#gap(source.end, before, onDisk)
+    }
+    return this.#covering(from, before) ?? []
   }
 
   async #idFiles(): Promise<number[]> {
@@ -142,30 +180,35 @@ export class IdIndex {
     }
   }
 
+  /** The keys of the segment that holds a position, read from it; none if it was purged. */
   async #build(position: number, before: number): Promise<Source> {
     const segments = await this.#options.segments()
     const segment = segments.findLast((first) => first <= position)
     const end = Math.min(before, ...segments.filter((first) => first > position))
-    if (segment === undefined) return { first: position, end, count: 0, memory: new Map() }
-    const entries: KeyEntry[] = []
-    for await (const counted of this.#options.records(segment, end)) entries.push(...this.#options.keysOf(counted))
-    entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
-    const range = { first: segment, end, count: entries.length }
-    const file = await this.#write(range, entries.map(encodeEntry)).catch(() => undefined)
-    if (file !== undefined) return { ...range, file }
-    const memory = new Map<KeyHash, KeyEntry[]>()
-    for (const entry of entries) memory.set(entry.key, [...(memory.get(entry.key) ?? []), entry])
-    return { ...range, memory }
+    const memory = new Map<KeyHash, KeyEntry>()
+    if (segment === undefined) return { first: position, end, count: 0, memory }
+    for await (const counted of this.#options.records(segment, end)) {
+      for (const entry of this.#options.keysOf(counted)) memory.set(entry.key, entry)
+    }
+    return this.#make({ first: segment, end, count: memory.size, memory })
+  }
+
+  /** An id file of these keys, or the keys themselves where none can be written. */
+  async #make(source: InMemory): Promise<Source> {
+    const { first, end, count, memory } = source
+    const range = { first, end, count }
+    const file = await this.#write(range, [encodeEntries([...memory.values()])]).catch(() => undefined)
+    return file === undefined ? source : { ...range, file }
   }
 
   /** Writes beside and renames: a reader sees a whole file or none. Not synced, since a torn one is noticed and made again. */
-  async #write(range: { first: number; end: number; count: number }, entries: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<IdFile> {
+  async #write(range: Range, pieces: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<IdFile> {
     const { disk, ids, directory } = this.#options
     const path = join(directory, idFile(range.first))
     const beside = `${path}.${ids.hex(12)}.tmp`
     const file = await disk.open(beside, 'create')
     try {
-      await writeIdFile(file, range, entries)
+      await writeIdFile(file, range, pieces)
       await disk.rename(beside, path)
       const written = await readIdFile(file)
       if (written === undefined) throw new RottenIdFile()
@@ -177,30 +220,39 @@ export class IdIndex {
     }
   }
 
-  /** Merges from the newest backwards while a neighbour is less than twice as large: at most log2(n) files remain. */
+  /**
+   * Merges the newest files of like size once there are enough of them. The next older one is more than twice as large then, so
+   * O(log n) files remain, and an entry is written again only when several times as many have come.
+   */
   async #merge(sources: readonly Source[]): Promise<void> {
     const row = [...sources]
-    while (row.length > 1) {
-      const newer = row.at(-1)
-      const older = row.at(-2)
-      if (newer?.file === undefined || older?.file === undefined || older.count >= 2 * newer.count) return
-      const range = { first: older.first, end: newer.end, count: older.count + newer.count }
-      const file = await this.#write(range, mergeEntries(older.file, newer.file))
-      const merged: Source = { ...range, file }
-      row.splice(-2, 2, merged)
-      await this.#drop([older, newer])
-      this.#sources = [...this.#sources, merged].sort((a, b) => a.first - b.first)
-      await this.#remove(idFile(newer.first))
+    for (;;) {
+      const alike: OnDisk[] = []
+      let largest = 0
+      for (let source = row.at(-1); source?.file !== undefined; source = row.at(-1 - alike.length)) {
+        if (alike.length > 0 && source.count > 2 * largest) break
+        largest = Math.max(largest, source.count)
+        alike.unshift(source)
+      }
+      const [oldest, newest] = [alike[0], alike.at(-1)]
+      if (oldest === undefined || newest === undefined || alike.length < MERGED_AT_ONCE) return
+      const range = { first: oldest.first, end: newest.end, count: alike.reduce((sum, { count }) => sum + count, 0) }
+      const one: Source = { ...range, file: await this.#write(range, merged(alike.map(({ file }) => file))) }
+      row.splice(-alike.length, alike.length, one)
+      await this.#replace(alike, one)
+      for (const { first } of alike.slice(1)) await this.#remove(idFile(first))
     }
   }
 
   async #discard(sources: readonly Source[]): Promise<void> {
-    await this.#drop(sources)
+    await this.#replace(sources)
     for (const { first } of sources) await this.#remove(idFile(first))
   }
 
-  async #drop(sources: readonly Source[]): Promise<void> {
-    this.#sources = this.#sources.filter((source) => !sources.includes(source))
+  /** Puts one source, or none, in the place of others, and only then closes their files: a look-up uses what is in the list. */
+  async #replace(sources: readonly Source[], by?: Source): Promise<void> {
+    const rest = this.#sources.filter((source) => !sources.includes(source))
+    this.#sources = by === undefined ? rest : [...rest, by].sort((a, b) => a.first - b.first)
     for (const { file } of sources) await file?.file.close().catch(() => undefined)
   }
 
@@ -210,21 +262,16 @@ export class IdIndex {
   }
 }
 
-function find(source: Source, key: KeyHash): readonly KeyEntry[] {
-  return source.file === undefined ? (source.memory.get(key) ?? []) : findKey(source.file, key)
-}
-
-async function* mergeEntries(a: IdFile, b: IdFile): AsyncGenerator<Buffer> {
-  const left = allEntries(a)
-  const right = allEntries(b)
-  let [x, y] = [await left.next(), await right.next()]
-  while (!x.done || !y.done) {
-    if (y.done || (!x.done && x.value.compare(y.value, 0, 16, 0, 16) <= 0)) {
-      if (!x.done) yield x.value
-      x = await left.next()
-    } else {
-      yield y.value
-      y = await right.next()
-    }
+/** The newest sources first: what stands in an older one stands below their first position, but for lines that they carry. */
+function highest(sources: readonly Source[], key: KeyHash, from: number, before: number): KeyEntry | undefined {
+  const bytes = Buffer.from(key, 'hex')
+  let best: KeyEntry | undefined
+  for (let i = sources.length - 1; i >= 0; i--) {
+    const source = sources[i] as Source
+    if (best !== undefined && best.at >= source.end) return best
+    const entry = source.file === undefined ? source.memory.get(key) : findKey(source.file, bytes, from, before)
+    if (entry === undefined || entry.at < from || entry.at >= before) continue
+    if (best === undefined || entry.at > best.at) best = entry
   }
+  return best
 }

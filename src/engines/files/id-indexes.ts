@@ -5,7 +5,6 @@ export class IdIndexes {
   readonly #limitBytes: number
   /** In order of use. */
   readonly #indexes = new Map<string, { readonly index: IdIndex; users: number }>()
-  readonly #preparing = new Set<Promise<void>>()
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes
@@ -24,17 +23,7 @@ export class IdIndexes {
     }
   }
 
-  /** Indexes what was just sealed, in the background: the next look-up would otherwise wait for it. */
-  prepare(name: string, make: () => IdIndex, before: number): void {
-    const work = this.use(name, make, (index) => index.prepare(before))
-      // Derived, and made again when it is needed: a failure shows there.
-      .catch(() => undefined)
-      .finally(() => this.#preparing.delete(work))
-    this.#preparing.add(work)
-  }
-
   async close(name?: string): Promise<void> {
-    if (name === undefined) await Promise.all(this.#preparing)
     for (const [key, { index }] of [...this.#indexes]) {
       if (name !== undefined && key !== name) continue
       this.#indexes.delete(key)

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { Oddity } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { Verdict } from '../../record/fold.ts'
-import type { KeyEntry, KeysOf } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
 import type { Disk } from './disk.ts'
 import { isMissing, unreadable } from './failures.ts'
-import { allEntries, findKey, type IdFile, readIdFile } from './id-file.ts'
+import { findKey, type IdFile, piecesOf, readIdFile } from './id-file.ts'
 import { firstOf, idFile } from './names.ts'
 
 /** What may lie in the root of a store. `catalog.db` has companions while it is open. */
@@ -56,7 +56,7 @@ async function isRight(contents: JournalContents, first: number): Promise<boolea
     try {
       const ids = await readIdFile(file)
       if (ids === undefined || ids.first !== first) return false
-      for await (const _ of allEntries(ids)); // Compares the checksum of every block.
+      for await (const _ of piecesOf(ids)); // Compares the checksum of every block.
       return await agrees(contents, ids)
     } finally {
       await file.close().catch(() => undefined)
@@ -76,13 +76,18 @@ async function agrees({ segments, verdicts, keysOf }: JournalContents, ids: IdFi
   let count = 0
   let spoiled = firsts[0] !== ids.first
   for (const [i, first] of firsts.entries()) {
-    for await (const verdict of verdicts(first, firsts[i + 1] ?? ids.end)) {
+    const end = firsts[i + 1] ?? ids.end
+    // Of a key that stands in a segment more than once, the last one is kept.
+    const last = new Map<KeyHash, KeyEntry>()
+    for await (const verdict of verdicts(first, end)) {
       spoiled ||= verdict.kind === 'damage'
-      for (const entry of verdict.kind === 'counted' ? keysOf(verdict) : []) {
-        count++
-        if (!findKey(ids, entry.key).some((found) => isSame(found, entry))) return false
-      }
+      if (verdict.kind === 'counted') for (const entry of keysOf(verdict)) last.set(entry.key, entry)
     }
+    for (const entry of last.values()) {
+      const found = findKey(ids, Buffer.from(entry.key, 'hex'), entry.at, entry.at + 1)
+      if (found === undefined || !isSame(found, entry)) return false
+    }
+    count += last.size
   }
   return spoiled || count === ids.count
 }

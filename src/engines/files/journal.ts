@@ -51,6 +51,8 @@ export class FilesJournal implements Journal {
   readonly name: string
   readonly #parts: JournalParts
   readonly #directory: string
+  /** The last segment that this handle has made. */
+  #made: number | undefined
 
   constructor(name: string, parts: JournalParts) {
     this.name = name
@@ -75,7 +77,7 @@ export class FilesJournal implements Journal {
       }
       if (open === undefined) return MOVED
       try {
-        await this.#parts.exclusive?.check()
+        if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
         if (open.poisoned && options.sync !== false) throw open.failure('none')
         const result = await this.#write(open, at, group, options)
         if (result.placed > 0) await this.#settlePlaced(open, at + result.placed, options)
@@ -109,7 +111,9 @@ export class FilesJournal implements Journal {
       const open = await this.#hold(first, true)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
       try {
-        open.see(await this.#ensurePreamble(open, preamble, urgent))
+        const { end, written } = await this.#ensurePreamble(open, preamble, urgent)
+        if (written) this.#made = first
+        open.see(end)
         await open.sync()
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
@@ -117,9 +121,21 @@ export class FilesJournal implements Journal {
       } finally {
         open.release()
       }
-      for (const earlier of await this.#segments()) if (earlier < first) this.#parts.segments.forget(this.#directory, earlier)
-      this.#parts.indexes.prepare(this.name, this.#makeIndex, first)
+      this.#parts.segments.forgetBefore(this.#directory, first)
     })
+  }
+
+  /** Who made the next segment also writes the id file; for others it is enough to keep the keys. */
+  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+    this.#parts
+      .track(() =>
+        this.#parts.indexes.use(this.name, this.#makeIndex, async (index) => {
+          index.remember(segment, end, keys)
+          if (this.#made === end) await index.prepare(end)
+        }),
+      )
+      // Derived, and made again when it is needed: a failure shows there.
+      .catch(() => undefined)
   }
 
   lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
@@ -241,14 +257,17 @@ export class FilesJournal implements Journal {
     }
   }
 
-  /** Bytes stand in the journal: tells others, then makes them durable. What fails in here does not undo them. */
+  /** Bytes stand in the journal: tells others, and makes them durable. What fails in here does not undo them. */
   async #settlePlaced(open: Segment, end: number, options: AppendOptions): Promise<void> {
     try {
       open.see(end)
+      // The disk works while the feed is told; nothing is acknowledged before both are done.
+      const synced = options.sync === false ? undefined : open.sync()
       const announced = this.#parts.feed.announce(this.name)
-      if (announced !== undefined) await announced
-      if (options.sync !== false) await open.sync()
-      await this.#parts.exclusive?.check()
+      if (announced !== undefined) await Promise.allSettled([synced, announced])
+      await synced
+      await announced
+      if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
     } catch (error) {
       throw withOutcomeUnknown(error)
     }
@@ -289,11 +308,12 @@ export class FilesJournal implements Journal {
   }
 
   /** The space kept in reserve is for this too, if something is to be removed: a store that cannot roll could not be emptied. */
-  async #ensurePreamble(open: Segment, preamble: Uint8Array, urgent: boolean): Promise<number> {
+  async #ensurePreamble(open: Segment, preamble: Uint8Array, urgent: boolean): Promise<{ end: number; written: boolean }> {
     try {
       for (let attempt = 0; ; attempt++) {
         const content = await open.file.read(0, open.file.stat().size)
-        if (content.includes(Buffer.from(preamble.buffer, preamble.byteOffset, preamble.byteLength))) return open.first + content.length
+        if (content.includes(Buffer.from(preamble.buffer, preamble.byteOffset, preamble.byteLength)))
+          return { end: open.first + content.length, written: attempt > 0 }
         if (attempt === 2) throw noSpace()
         const written = await open.file.write(preamble).catch((error: unknown) => {
           if (!isFull(error)) throw error

@@ -2,7 +2,6 @@
 import { constants, fdatasync, fstatSync, readSync, watch, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
-import { promisify } from 'node:util'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
 
 const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT } = constants
@@ -99,15 +98,15 @@ class NodeFile implements DiskFile {
   }
 
   sync(): Promise<void> {
-    return fdatasyncPromise(this.#fd)
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)))
+    })
   }
 
   close(): Promise<void> {
     return this.#handle.close()
   }
 }
-
-const fdatasyncPromise = promisify(fdatasync)
 
 /** The mount that holds a path: of all mount points that are a prefix of it, the longest, and of those the last. */
 export function mountOf(path: string, mountInfo: string): FileSystem | undefined {

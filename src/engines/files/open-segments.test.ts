@@ -175,7 +175,7 @@ describe('a segment whose sync failed', () => {
     const other = await hold(1)
     expect(other.poisoned).toBe(false)
     other.release()
-    segments.forget(directory, 0)
+    segments.forgetBefore(directory, 1)
     const again = await hold(0)
     expect(again.poisoned).toBe(false)
     again.release()

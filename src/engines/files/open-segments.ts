@@ -2,7 +2,7 @@
  * The segments that this process holds open: bounded, the longest unused one is closed first. Remembers which files a sync has failed
  * on, also after they were closed: a newly opened file would not be told by the system.
  */
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import { isMissing, isReadOnly, unreadable } from './failures.ts'
@@ -15,6 +15,8 @@ export class OpenSegments {
   readonly #limit: number
   /** In order of use. */
   readonly #open = new Map<string, Segment>()
+  /** The one that was used last. */
+  #latest: Segment | undefined
   readonly #opening = new Map<string, Promise<Segment | undefined>>()
   readonly #poisoned = new Map<string, Poison>()
 
@@ -26,11 +28,14 @@ export class OpenSegments {
 
   /** Takes hold of the segment if it is open already: for calls that must not leave the thread. */
   holdNow(directory: string, first: number): Segment | undefined {
-    const path = join(directory, segmentFile(first))
+    const path = pathOf(directory, first)
     const segment = this.#open.get(path)
     if (segment === undefined) return undefined
-    this.#open.delete(path)
-    this.#open.set(path, segment)
+    if (segment !== this.#latest) {
+      this.#open.delete(path)
+      this.#open.set(path, segment)
+      this.#latest = segment
+    }
     return segment.hold()
   }
 
@@ -39,7 +44,7 @@ export class OpenSegments {
     for (;;) {
       const known = this.holdNow(directory, first)
       if (known !== undefined) return known
-      const path = join(directory, segmentFile(first))
+      const path = pathOf(directory, first)
       let opening = this.#opening.get(path)
       if (opening === undefined) {
         opening = this.#openNow(path, directory, first, create).finally(() => this.#opening.delete(path))
@@ -52,15 +57,16 @@ export class OpenSegments {
 
   /** Closes the file of a segment whose sync failed, or that was purged; the next call opens it anew, still marked. */
   discard(directory: string, segment: Segment): void {
-    const path = join(directory, segmentFile(segment.first))
+    const path = pathOf(directory, segment.first)
     if (segment.poison !== undefined) this.#poisoned.set(path, segment.poison)
     if (this.#open.get(path) === segment) this.#open.delete(path)
     void segment.close()
   }
 
-  /** A segment that has a successor is never synced again; nothing needs to be remembered of it. */
-  forget(directory: string, first: number): void {
-    this.#poisoned.delete(join(directory, segmentFile(first)))
+  /** Segments that have a successor are never synced again; nothing needs to be remembered of those before it. */
+  forgetBefore(directory: string, successor: number): void {
+    const path = pathOf(directory, successor)
+    for (const earlier of this.#poisoned.keys()) if (dirname(earlier) === directory && earlier < path) this.#poisoned.delete(earlier)
   }
 
   /** Closes the open segments of one directory, or all. */
@@ -88,6 +94,7 @@ export class OpenSegments {
     if (file === undefined) return undefined
     const segment = new Segment({ first, file, writable, directory, directories: this.#directories, poison: this.#poisoned.get(path) })
     this.#open.set(path, segment)
+    this.#latest = segment
     this.#evict(segment)
     return segment
   }
@@ -100,4 +107,9 @@ export class OpenSegments {
       void segment.close()
     }
   }
+}
+
+/** Asked for at each append, and the directory is a clean path already: there is nothing for `join` to do. */
+function pathOf(directory: string, first: number): string {
+  return `${directory}/${segmentFile(first)}`
 }

@@ -85,10 +85,14 @@ export class MemoryJournal implements Journal {
       if ((successor ?? before) <= from || segment.first >= before) continue
       indexes.push(segment.keys(successor, this.#shelf.keysOf))
     }
-    return keys.map((key) =>
-      indexes.map((index) => index.get(key)).find((entry) => entry !== undefined && entry.at >= from && entry.at < before),
-    )
+    return keys.map((key) => {
+      const entries = indexes.map((index) => index.get(key)).filter((entry) => entry !== undefined && entry.at >= from && entry.at < before)
+      return entries.reduce((best, entry) => (best === undefined || (entry?.at ?? 0) > best.at ? entry : best), undefined)
+    })
   }
+
+  /** A segment knows its keys itself, once it was asked. */
+  remember(): void {}
 
   /** A segment ends where its successor begins; so the last one has no end and always stays. */
   async purge(before: number): Promise<number> {

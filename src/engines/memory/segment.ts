@@ -53,7 +53,7 @@ export class Segment {
   }
 
   /**
-   * The keys of the records that count here. Folded once and alone: a line that this segment carries belongs to it as well, since
+   * The keys of the records that count here, the highest entry of each. Folded once and alone: a line that this segment carries belongs to it as well, since
    * the segment that it came from may be purged. Only a segment that is sealed or has a successor can be asked, because nothing
    * that counts can be added to it any more.
    */
@@ -64,9 +64,7 @@ export class Segment {
     for (const line of splitLines(this.#bytes.subarray(0, this.#size), this.first).lines) {
       const verdict = fold.judge(line)
       if (verdict.kind !== 'counted') continue
-      for (const entry of keysOf(verdict)) {
-        if (!keys.has(entry.key)) keys.set(entry.key, entry)
-      }
+      for (const entry of keysOf(verdict)) keys.set(entry.key, entry)
     }
     if (successor === undefined && fold.seal === undefined) {
       throw new TypeError(`Keys can be looked up in sealed segments only; the one at ${this.first} is still written to.`)

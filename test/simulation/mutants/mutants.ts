@@ -36,13 +36,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no stamp',
     bug: 'A line counted wherever it stood: a lost race happened all the same.',
-    seed: 71,
+    seed: 65,
     edits: [{ file: FOLD, find: "if (pos !== at) return { kind: 'nothing', why: 'misplaced' }", replace: '' }],
   },
   {
     name: 'conditions judged by readers',
     bug: 'A record counted only if the one before it did: one rotten bit changed the verdict on others.',
-    seed: 5,
+    seed: 7,
     edits: [
       {
         file: FOLD,
@@ -69,7 +69,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bare newline as lead-in',
     bug: 'The next lead-in completed a line that lacked only its newline: a record answered NO_SPACE counted once space came back.',
-    seed: 36,
+    seed: 29,
     trouble: 'full',
     edits: [{ file: 'src/record/line.ts', find: "LEAD_IN = Buffer.from(' \\n')", replace: "LEAD_IN = Buffer.from('\\n')" }],
   },
@@ -102,21 +102,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no barrier for readers',
     bug: 'What was shown vanished at a power loss.',
-    seed: 50,
+    seed: 579,
     trouble: 'power',
     edits: [noBarrier],
   },
   {
     name: 'roll without syncing the old segment',
     bug: 'The seal vanished, the next segment did not.',
-    seed: 451,
+    seed: 345,
     trouble: 'power',
     edits: [noBarrier, { file: TAIL, find: '        await this.#journal.sync(this.segment)\n', replace: '' }],
   },
   {
     name: 'poison without carrying',
     bug: "Duplicates' and others' acknowledgements were lost.",
-    seed: 25,
+    seed: 12,
     trouble: 'sync',
     edits: [
       {
@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a failed sync is tried again and believed',
     bug: 'The second sync succeeded, because the pages counted as written.',
-    seed: 10,
+    seed: 2,
     trouble: 'sync',
     edits: [
       {
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'delete by removing the files',
     bug: 'Late writers were told that they had written, into files that were gone; helpers wrote into the next incarnation.',
-    seed: 562,
+    seed: 68,
     trouble: 'purge',
     edits: [
       {
@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'truncating on a full disk',
     bug: "Others' records were cut off with one's own.",
-    seed: 4,
+    seed: 5,
     trouble: 'full',
     edits: [
       {
@@ -174,14 +174,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledging before the sync',
     bug: 'What was acknowledged vanished at a power loss.',
-    seed: 1,
+    seed: 5,
     trouble: 'power',
-    edits: [{ file: JOURNAL, find: 'if (options.sync !== false) await open.sync()', replace: 'open.sync().catch(() => undefined)' }],
+    edits: [
+      { file: JOURNAL, find: 'options.sync === false ? undefined : open.sync()', replace: 'void open.sync().catch(() => undefined)' },
+    ],
   },
   {
     name: 'late helpers do not look',
     bug: 'A helper that had slept made a purged segment again, wrote into it, and others took it for the end of the journal.',
-    seed: 11,
+    seed: 56,
     trouble: 'purge',
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
@@ -192,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'half a preamble counts',
     bug: 'A checkpoint whose carried lines were missing set the state.',
-    seed: 615,
+    seed: 8953,
     trouble: 'all',
     edits: [{ file: FOLD, find: 'if (!placing && this.#carried.size < candidate.carries) return', replace: '' }],
   },
@@ -212,7 +214,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an error after the write is told as definite',
     bug: 'A caller was told that nothing had happened, and the record counted.',
-    seed: 1,
+    seed: 282,
     trouble: 'calls',
     edits: [
       { file: REPLICA, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },
@@ -222,13 +224,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a change is announced after it is acknowledged',
     bug: 'A list that was asked for later did not know of it.',
-    seed: 1,
+    seed: 3,
     edits: [
       {
         file: JOURNAL,
-        find: 'const announced = this.#parts.feed.announce(this.name)\n      if (announced !== undefined) await announced',
+        find: 'const announced = this.#parts.feed.announce(this.name)',
         replace:
-          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#parts.feed.announce(this.name)))',
+          'const announced = undefined\n      queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => this.#parts.feed.announce(this.name)))',
       },
     ],
   },

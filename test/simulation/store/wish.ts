@@ -49,7 +49,7 @@ export interface Answer {
   readonly view?: View | undefined
 }
 
-export const CHANNEL = 'notes'
+const CHANNEL = 'notes'
 
 /** Asks a store for it. */
 export async function fulfil(store: Store, wish: Wish): Promise<Answer> {

@@ -1,0 +1,52 @@
+/** `archives`: what commits have moved out of the way; all of a session, or one with its overview and its messages. */
+import { HoldfastError } from '../errors.ts'
+import type { ArchiveInfo } from '../store/tasks.ts'
+import type { Context } from './context.ts'
+import { indented, messageFields, messageText } from './message-text.ts'
+import { inLine, relativeTime } from './terminal.ts'
+
+export async function archives(context: Context, [id, number]: [string, number?]): Promise<void> {
+  const { out } = context
+  const session = await (await context.read()).session(id)
+  if (number !== undefined) {
+    const archive = await session.archive(number)
+    if (archive === undefined) {
+      throw new HoldfastError('NOT_FOUND', `There is no archive ${number} in "${id}".`, { details: { session_id: id, archive_id: number } })
+    }
+    const { messages, overview, abstract } = archive
+    const fields = { session_id: id, ...fieldsOf(archive), overview, messages: messages.map(messageFields) }
+    return out.result(fields, (colours) => {
+      const summary = overview === null ? [] : [`${colours.bold('overview')}\n${indented(overview)}`]
+      const line = abstract === null ? '' : `\n${indented(abstract)}`
+      return [`${headOf(archive)}${line}`, ...summary, ...messages.map((message) => messageText(message, colours))].join('\n')
+    })
+  }
+  const all = await session.archives()
+  for (const archive of all) {
+    const { abstract } = archive
+    await out.result({ session_id: id, ...fieldsOf(archive) }, (colours) => {
+      const head = headOf(archive)
+      return `${archive.status === 'failed' ? colours.red(head) : colours.bold(head)}${abstract === null ? '' : `\n  ${inLine(abstract)}`}`
+    })
+  }
+  if (all.length === 0) out.note(`"${id}" has no archives.`)
+}
+
+function fieldsOf({ number, status, task, messageCount, tokens, abstract, createdAt, updatedAt, error }: ArchiveInfo): object {
+  return {
+    archive_id: number,
+    status,
+    message_count: messageCount,
+    abstract,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    tokens,
+    task_id: task,
+    error,
+  }
+}
+
+function headOf({ number, status, messageCount, createdAt, error }: ArchiveInfo): string {
+  const facts = [`archive ${number}`, `${messageCount} messages`, relativeTime(createdAt, Date.now()), status]
+  return inLine(`${facts.join('  ')}${error === null ? '' : `: ${error.message}`}`)
+}

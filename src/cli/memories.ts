@@ -1,0 +1,53 @@
+/** `memories`: what is known of an owner, from all sessions; with words, those that match them, the best first. */
+import type { Memory } from '../store/memories.ts'
+import { rank } from '../window/recall.ts'
+import { given } from './arguments.ts'
+import type { Context } from './context.ts'
+import { relativeTime } from './terminal.ts'
+
+export async function memories(context: Context, [words]: [string[]], { owner }: { readonly owner?: string }): Promise<void> {
+  const { out } = context
+  const known = await (await context.read()).memories(given({ owner }))
+  const wanted = words.length === 0 ? known : matching(words.join(' '), known)
+  const now = Date.now()
+  await out.results(
+    wanted,
+    fieldsOf,
+    [
+      { title: 'CATEGORY' },
+      { title: 'MEMORY', shrinks: true },
+      { title: 'UPDATED', style: out.colours.dim },
+      { title: 'SESSIONS', shrinks: true },
+    ],
+    ({ category, text, updatedAt, sources }) => [
+      category,
+      text,
+      relativeTime(updatedAt, now),
+      [...new Set(sources.map(({ session }) => session))].join(' '),
+    ],
+  )
+  if (wanted.length > 0) return
+  const whose = owner === undefined ? 'of nobody in particular; --owner names whose to look for' : `of "${owner}"`
+  out.note(words.length === 0 || known.length === 0 ? `No memories ${whose}.` : `None of ${known.length} memories ${whose} matches.`)
+}
+
+function matching(query: string, known: readonly Memory[]): Memory[] {
+  const byId = new Map(known.map((memory) => [memory.id, memory]))
+  const ranked = rank(
+    query,
+    known.map(({ id, key, text }) => ({ kind: 'memory', id, text: `${key} ${text}` })),
+  )
+  return ranked.flatMap(({ id }) => byId.get(id) ?? [])
+}
+
+function fieldsOf({ id, text, category, key, owner, updatedAt, sources }: Memory): object {
+  return {
+    memory_id: id,
+    text,
+    category,
+    key,
+    owner,
+    updated_at: updatedAt,
+    sources: sources.map(({ session, archive, messages }) => ({ session_id: session, archive_id: archive, message_ids: messages })),
+  }
+}

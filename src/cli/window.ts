@@ -1,0 +1,62 @@
+/** `context`: what would be sent to a model, within a budget of tokens. */
+import type { Format } from '../dialect/formats.ts'
+import type { Window } from '../store/window.ts'
+import { given } from './arguments.ts'
+import type { Context } from './context.ts'
+import { indented } from './message-text.ts'
+import { readable, roleOf } from './readable.ts'
+import { inLine, jsonLine } from './terminal.ts'
+
+interface Options {
+  readonly budget?: number
+  readonly format?: Format | 'text'
+  readonly recall?: string
+}
+
+export async function window(context: Context, [id]: [string], { budget, format, recall }: Options): Promise<void> {
+  const { out } = context
+  const session = await (await context.read()).session(id)
+  const dialect = format === 'text' ? undefined : format
+  const made = await session.window(given({ budget, format: dialect, recall }))
+  if (out.json) await out.result({ ...fieldsOf(made), ...(format === 'text' ? { text: textOf(made) } : {}) })
+  // Whoever names the shape of a provider wants what can be sent to it: the messages, and nothing around them.
+  else if (dialect !== undefined) for (const message of made.messages) await out.text(`${jsonLine(message)}\n`)
+  else await out.text(textOf(made))
+  const { leftOut, tokens } = made
+  out.note(`About ${tokens} tokens${leftOut.length === 0 ? '' : `; left out: ${toldOf(leftOut)}`}.`)
+}
+
+function fieldsOf({ overview, abstracts, recalled, messages, tokens, leftOut, stats }: Window): object {
+  return {
+    // A text in any case, as clients of the HTTP interface have it.
+    latest_archive_overview: overview ?? '',
+    pre_archive_abstracts: abstracts.map(({ archive, abstract }) => ({ archive_id: archive, abstract })),
+    recalled,
+    messages,
+    estimatedTokens: tokens,
+    stats,
+    left_out: leftOut,
+  }
+}
+
+function textOf({ overview, abstracts, recalled, messages }: Window): string {
+  const parts = [
+    ...(abstracts.length === 0
+      ? []
+      : [`earlier\n${indented(abstracts.map(({ archive, abstract }) => `${archive}: ${abstract}`).join('\n'))}`]),
+    ...(overview === null ? [] : [`overview\n${indented(overview)}`]),
+    ...(recalled.length === 0 ? [] : [`recalled\n${indented(recalled.map(({ text }) => text).join('\n'))}`]),
+    ...messages.map((message) => `${inLine(roleOf(message))}\n${indented(readable(message))}`),
+  ]
+  return parts.length === 0 ? '' : parts.join('\n')
+}
+
+/** `3 messages (budget), 1 message (orphan)` */
+function toldOf(leftOut: Window['leftOut']): string {
+  const counts = new Map<string, number>()
+  for (const { kind, reason } of leftOut) {
+    const what = `${kind} (${reason})`
+    counts.set(what, (counts.get(what) ?? 0) + 1)
+  }
+  return [...counts].map(([what, count]) => `${count} × ${what}`).join(', ')
+}

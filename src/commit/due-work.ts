@@ -1,0 +1,125 @@
+/**
+ * Which sessions have a task to be worked on. Learnt from the feed, one look at each session that changed; after a start, or where the feed
+ * has a gap, one look at every session. What is not due now is remembered with the moment from which it is.
+ */
+import { HoldfastError } from '../errors.ts'
+import type { Archive, SessionState } from '../session/state.ts'
+import type { StoreParts } from '../store/parts.ts'
+import { autoCommit } from './auto-commit.ts'
+
+export interface Due {
+  /** Of the journal. */
+  readonly name: string
+  readonly space: string
+  readonly session: string
+  readonly archive: Archive
+  /** The lease that has run out, by the position of its record; null if nobody holds it. */
+  readonly leaseAt: number | null
+  /** From when on, by the monotonic clock. */
+  readonly readyMs: number
+  /** What it waits for: seen again, it goes on waiting and does not begin anew. */
+  readonly because: string
+}
+
+const SIDE_BY_SIDE = 16
+const POSTPONED_MS = 5000
+
+export class DueWork {
+  readonly #parts: StoreParts
+  readonly #worker: string
+  /** The one journal to look at, if it is not all of them. */
+  readonly #only: string | undefined
+  readonly #due = new Map<string, Due>()
+  /** Sessions to commit by their policy, once they have been idle for long enough: from when on. */
+  readonly #idle = new Map<string, number>()
+  readonly #toLookAt = new Set<string>()
+  #cursor: string | undefined
+
+  constructor(parts: StoreParts, worker: string, only: string | undefined) {
+    this.#parts = parts
+    this.#worker = worker
+    this.#only = only
+  }
+
+  get size(): number {
+    return this.#due.size
+  }
+
+  /** Tasks that can begin now, those that have waited longest first. */
+  ready(): Due[] {
+    const now = this.#parts.clock.monotonicMs()
+    return [...this.#due.values()].filter(({ readyMs }) => readyMs <= now).sort((a, b) => a.readyMs - b.readyMs)
+  }
+
+  /** How long until something becomes due that is not yet. */
+  nextMs(): number {
+    const now = this.#parts.clock.monotonicMs()
+    const later = [...[...this.#due.values()].map(({ readyMs }) => readyMs), ...this.#idle.values()].filter((ms) => ms > now)
+    return Math.min(...later) - now
+  }
+
+  /** Has a session looked at again, although the feed may not name it. */
+  look(name: string): void {
+    this.#toLookAt.add(name)
+  }
+
+  postpone(due: Due): void {
+    this.#due.set(due.name, { ...due, readyMs: this.#parts.clock.monotonicMs() + POSTPONED_MS })
+  }
+
+  /** Learns what has changed. */
+  async notice(): Promise<void> {
+    const { engine, clock } = this.#parts
+    const { cursor, names, reset } = await engine.changes(this.#cursor)
+    this.#cursor = cursor
+    for (const name of names) if (this.#only === undefined || name === this.#only) this.#toLookAt.add(name)
+    if (reset && this.#only !== undefined) this.#toLookAt.add(this.#only)
+    else if (reset) for await (const name of engine.names()) this.#toLookAt.add(name)
+    const now = clock.monotonicMs()
+    for (const [name, fromMs] of this.#idle) if (fromMs <= now) this.#toLookAt.add(name)
+    const looking = [...this.#toLookAt]
+    this.#toLookAt.clear()
+    for (let i = 0; i < looking.length; i += SIDE_BY_SIDE) {
+      await Promise.all(looking.slice(i, i + SIDE_BY_SIDE).map((name) => this.#lookAt(name)))
+    }
+  }
+
+  async #lookAt(name: string): Promise<void> {
+    const held = this.#parts.replicas.once(name)
+    try {
+      const { state } = await held.replica.read()
+      if (state.status !== 'live' || state.id === null || state.space === null) {
+        this.#due.delete(name)
+        return
+      }
+      const idleMs = await autoCommit({ ...this.#parts, space: state.space }, state.id, state)
+      if (idleMs === undefined) this.#idle.delete(name)
+      else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
+      const due = this.#dueOf(name, state)
+      if (due === undefined) this.#due.delete(name)
+      else {
+        this.#due.set(name, due)
+        // It will be used in a moment.
+        this.#parts.replicas.keep(name, held)
+      }
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      // A session that cannot be read has no work that could be done; a repaired one is announced when it is written to.
+      this.#due.delete(name)
+    }
+  }
+
+  /** In each session, the first archive that has not ended: they are summarised in order. */
+  #dueOf(name: string, { space, id, archives }: SessionState): Due | undefined {
+    const archive = archives.find(({ session, status }) => session === null && (status === 'pending' || status === 'running'))
+    if (archive === undefined) return undefined
+    const { lease } = archive
+    const because = lease === null ? `${archive.number} ${archive.ended}` : `${archive.number} ${lease.at}`
+    const before = this.#due.get(name)
+    if (before?.because === because) return { ...before, archive }
+    const now = this.#parts.clock.monotonicMs()
+    // Its own lease is renewed as long as it works on it.
+    const waitMs = lease === null ? archive.waitMs : lease.worker === this.#worker ? Number.POSITIVE_INFINITY : lease.ms
+    return { name, space: space as string, session: id as string, archive, leaseAt: lease?.at ?? null, readyMs: now + waitMs, because }
+  }
+}

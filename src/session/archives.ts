@@ -1,0 +1,130 @@
+/**
+ * Archives, decided. A commit is one record: from it on, what it takes is no longer live, so no later commit can take it again. What
+ * comes after is about its summary only:
+ *
+ *     pending ──lease──▶ running ──finish──▶ completed
+ *        ▲                 │ ├──fail, again──▶ pending
+ *        └───retry─── failed ◀┘ └──cancel──▶ cancelled ──retry──▶ pending
+ *
+ * The first `commit.finished` counts; whoever comes later finds the task completed and is refused.
+ */
+import { HoldfastError } from '../errors.ts'
+import { archivedOf, branchTo, common, count, isOn, PAST, runOf, without } from './branch.ts'
+import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
+import type { Operation } from './decision.ts'
+import type { CommitFailed, CommitFinished, CommitLeased } from './records.ts'
+import { conflict } from './refusals.ts'
+import type { Archive, Point, SessionState, Stretch } from './state.ts'
+
+/** The message up to which a commit was to take everything has left the branch: choose anew. */
+export class BoundaryLeft extends Error {}
+
+/** Takes everything live up to a message. Nothing live there: nothing is written. */
+export function commit(terms: Terms, boundary: Point): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => {
+    if (boundary.n === 0) return unchanged(state)
+    const branch = branchTo(state, state.head)
+    if (!isPointOn(state, branch, boundary)) return { refuse: new BoundaryLeft() }
+    const upTo = branchTo(state, boundary)
+    const live = without(upTo, archivedOf(state))
+    if (live.length === 0) return unchanged(state)
+    const own = live.filter(({ run }) => run !== PAST)
+    const covers = [...live.filter(({ run }) => run === PAST), ...leftovers(state, branch, upTo)]
+    const archive = Math.max(0, ...state.archives.map(({ number }) => number)) + 1
+    const t = Math.max(0, boundary.t - state.archived.t)
+    return write(state, 'commit.requested', { archive, takes: own, covers, n: count(own) + count(covers), t }, terms)
+  })
+}
+
+function isPointOn(state: SessionState, branch: readonly Stretch[], { at, n }: Point): boolean {
+  return isOn(branch, at === null ? PAST : (runOf(state.runs, at)?.at ?? 0), n)
+}
+
+/** Messages of archives that a revert cut: their summaries no longer hold, so another archive has to cover them. */
+function leftovers(state: SessionState, branch: readonly Stretch[], upTo: readonly Stretch[]): Stretch[] {
+  const whole = state.archives.filter((archive) => isWhole(archive, branch))
+  const cut = state.archives.filter((archive) => !whole.includes(archive))
+  return without(common(upTo, archivedOf({ archives: cut })), archivedOf({ archives: whole }))
+}
+
+/** Whether every message of an archive is on a branch: only then does its summary tell of that branch. */
+export function isWhole(archive: Archive, branch: readonly Stretch[]): boolean {
+  return count(common(branch, archivedOf({ archives: [archive] }))) === archive.n
+}
+
+function onTask(
+  number: number,
+  terms: Terms,
+  decide: (state: SessionState, archive: Archive) => ReturnType<typeof unchanged>,
+): Operation<SessionState, Outcome> {
+  return command(terms, (state) => {
+    const archive = state.archives.find((one) => one.number === number && one.session === null)
+    if (state.status !== 'live' || archive === undefined) {
+      return { refuse: new HoldfastError('NOT_FOUND', `There is no archive ${number} in this session.`, { details: { archive: number } }) }
+    }
+    return decide(state, archive)
+  })
+}
+
+/** Takes a task, or renews the lease on it. `seen` is the lease that the worker takes for expired, by its position. */
+export function lease(leased: CommitLeased, seen: number | null): Operation<SessionState, Outcome> {
+  return onTask(leased.archive, {}, (state, { status, lease: held }) => {
+    const open = status === 'pending' || (status === 'running' && (held?.worker === leased.worker || held?.at === seen))
+    return open ? write(state, 'commit.leased', leased, {}) : { refuse: lost(status) }
+  })
+}
+
+export function finish(finished: CommitFinished): Operation<SessionState, Outcome> {
+  return onTask(finished.archive, {}, (state, { status }) =>
+    status === 'pending' || status === 'running' ? write(state, 'commit.finished', finished, {}) : { refuse: lost(status) },
+  )
+}
+
+/** Only who holds the task can fail it. */
+export function fail(failed: CommitFailed, worker: string): Operation<SessionState, Outcome> {
+  return onTask(failed.archive, {}, (state, { status, lease: held }) =>
+    status === 'running' && held?.worker === worker ? write(state, 'commit.failed', failed, {}) : { refuse: lost(status) },
+  )
+}
+
+/** The archive stays, without a summary; its messages stay readable and in the window. */
+export function cancel(terms: Terms, number: number): Operation<SessionState, Outcome> {
+  return onTask(number, terms, (state, { status }) => {
+    if (status === 'cancelled') return unchanged(state)
+    if (status === 'completed' || status === 'failed') return { refuse: ended(status) }
+    return write(state, 'commit.cancelled', { archive: number }, terms)
+  })
+}
+
+/** Lets a task that failed or was cancelled begin again. */
+export function retry(number: number): Operation<SessionState, Outcome> {
+  return onTask(number, {}, (state, { status }) => {
+    if (status === 'completed') return { refuse: ended(status) }
+    if (status === 'pending' || status === 'running') return unchanged(state)
+    const again: CommitFailed = {
+      archive: number,
+      attempts: 0,
+      error: { code: 'RETRIED', message: 'It was asked for again.' },
+      again: true,
+      waitMs: 0,
+    }
+    return write(state, 'commit.failed', again, {})
+  })
+}
+
+export function retract(terms: Terms, number: number): Operation<SessionState, Outcome> {
+  return onTask(number, terms, (state, { status, retracted }) => {
+    if (retracted) return unchanged(state)
+    if (status !== 'completed')
+      return { refuse: conflict(`Archive ${number} has no memories: its task is ${status}.`, { archive: number, status }) }
+    return write(state, 'memories.retracted', { archive: number }, terms)
+  })
+}
+
+function lost(status: string): HoldfastError {
+  return conflict(`The task is ${status} by now; somebody else works on it, or it has ended.`, { reason: 'lease', status })
+}
+
+function ended(status: string): HoldfastError {
+  return conflict(`The task is ${status} already.`, { reason: 'ended', status })
+}

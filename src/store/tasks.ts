@@ -1,0 +1,227 @@
+/** Commits, their tasks and the archives that they make. */
+import { HoldfastError } from '../errors.ts'
+import * as archives from '../session/archives.ts'
+import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
+import type { Archive, TaskStatus } from '../session/state.ts'
+import { Handle, type WriteOptions, type Written, written } from './handle.ts'
+import type { StoreParts } from './parts.ts'
+import { boundaryOf, checkRetention, type Retention } from './retention.ts'
+import type { StoredMessage, Transcript } from './transcript.ts'
+import { Waiter } from './waiter.ts'
+
+export interface CommitOptions extends Retention {
+  readonly key?: string
+}
+
+export type Committed =
+  | {
+      readonly status: 'accepted'
+      readonly task: Task
+      readonly archive: number
+      readonly messageCount: number
+      readonly duplicate: boolean
+    }
+  | { readonly status: 'skipped'; readonly reason: 'no_messages' | 'all_within_keep_window' }
+
+export interface TaskInfo {
+  readonly id: string
+  readonly session: string
+  readonly archive: number
+  readonly status: TaskStatus
+  /** How often it was begun. */
+  readonly attempts: number
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** What came of it; null while there is nothing. The archive has the whole summary. */
+  readonly result: { readonly abstract: string; readonly memories: number } | null
+  /** Why it failed, the last time that it did. */
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+export interface ArchiveInfo {
+  readonly number: number
+  readonly status: TaskStatus
+  readonly task: string
+  readonly messageCount: number
+  readonly tokens: number
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly attempts: number
+  /** One line; null while there is no summary. */
+  readonly abstract: string | null
+  readonly overview: string | null
+  readonly memories: readonly ExtractedMemory[]
+  readonly error: TaskInfo['error']
+}
+
+export async function commit(handle: Handle, { key, ...options }: CommitOptions): Promise<Committed> {
+  const retention = checkRetention(options)
+  const terms = handle.terms('commit', retention, key === undefined ? {} : { key })
+  for (;;) {
+    const state = await handle.liveState()
+    const boundary = await boundaryOf(await handle.transcript(), state, retention)
+    // Also where nothing would be taken, a repeated call has to be answered with its first outcome.
+    if (boundary === undefined && key === undefined) return skipped(state.head.n - state.archived.n)
+    try {
+      const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }))
+      const at = outcome.placed?.at ?? outcome.first?.at
+      if (at === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
+      const made = (await handle.state()).archives.find((archive) => archive.at === at)
+      if (made === undefined)
+        throw new HoldfastError('CONFLICT', 'The session was created anew meanwhile.', { details: { reason: 'deleted' } })
+      const task = new Task(handle, made.number, taskId(handle.id, made.task))
+      return { status: 'accepted', task, archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
+    } catch (error) {
+      if (boundary === undefined && error instanceof archives.BoundaryLeft) return skipped(state.head.n - state.archived.n)
+      if (!(error instanceof archives.BoundaryLeft)) throw error
+    }
+  }
+}
+
+function skipped(live: number): Committed {
+  return { status: 'skipped', reason: live === 0 ? 'no_messages' : 'all_within_keep_window' }
+}
+
+/** The background half of a commit. */
+export class Task {
+  readonly id: string
+  readonly archive: number
+  readonly #handle: Handle
+
+  /** @internal */
+  constructor(handle: Handle, archive: number, id: string) {
+    this.#handle = handle
+    this.archive = archive
+    this.id = id
+  }
+
+  get session(): string {
+    return this.#handle.id
+  }
+
+  async info(): Promise<TaskInfo> {
+    const transcript = await this.#handle.transcript()
+    return taskInfo(this.#handle.id, await this.#current(), transcript)
+  }
+
+  /** Waits until the summary and the memories are durable, so that every reader sees them. Rejects if the task fails or is cancelled. */
+  async completed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ArchiveInfo> {
+    const { engine, clock } = this.#handle.parts
+    const waiter = new Waiter(engine, clock, signal)
+    try {
+      for (;;) {
+        const archive = await this.#current()
+        if (archive.status === 'completed') return archiveInfo(this.#handle.id, archive, await this.#handle.transcript())
+        if (archive.status === 'failed' || archive.status === 'cancelled') throw notCompleted(await this.info())
+        signal?.throwIfAborted()
+        await waiter.wait()
+      }
+    } finally {
+      waiter.close()
+    }
+  }
+
+  /** The archive stays; it gets no summary unless it is retried. */
+  async cancel(options: WriteOptions = {}): Promise<Written> {
+    const terms = this.#handle.terms('cancel', { archive: this.archive }, options)
+    return written(await this.#handle.submit(terms, (full) => archives.cancel(full, this.archive)))
+  }
+
+  /** Begins a task that failed or was cancelled again. */
+  async retry(): Promise<Written> {
+    return written(await this.#handle.submit({}, () => archives.retry(this.archive)))
+  }
+
+  async #current(): Promise<Archive> {
+    const archive = (await this.#handle.liveState()).archives.find(({ number }) => number === this.archive)
+    if (archive === undefined) throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: this.id } })
+    return archive
+  }
+}
+
+/** A task's id tells its session, so that it can be found without looking at every one. */
+export function taskId(session: string, task: string): string {
+  return `${task}.${Buffer.from(session).toString('base64url')}`
+}
+
+/** The session of a task's id, and the id of the record that made it; undefined if it cannot be one. */
+function parseTaskId(id: string): { session: string; task: string } | undefined {
+  const match = /^([0-9a-f-]{36})\.([A-Za-z0-9_-]+)$/.exec(id)
+  if (match === null) return undefined
+  return { task: match[1] as string, session: Buffer.from(match[2] as string, 'base64url').toString('utf8') }
+}
+
+export async function findTask(parts: StoreParts, id: string): Promise<Task> {
+  const parsed = parseTaskId(id)
+  const handle = parsed === undefined ? undefined : new Handle(parts, parsed.session)
+  const archive = (await handle?.state())?.archives.find(({ task }) => task === parsed?.task)
+  if (handle === undefined || archive === undefined) {
+    throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: id } })
+  }
+  return new Task(handle, archive.number, id)
+}
+
+export async function taskInfo(session: string, archive: Archive, transcript: Transcript): Promise<TaskInfo> {
+  const { number, status, attempts, requestedAt: createdAt, updatedAt, task } = archive
+  const { finished, error } = await endOf(archive, transcript)
+  return {
+    id: taskId(session, task),
+    session,
+    archive: number,
+    status,
+    attempts,
+    createdAt,
+    updatedAt,
+    result: finished === undefined ? null : { abstract: finished.abstract, memories: finished.memories.length },
+    error,
+  }
+}
+
+export async function archiveInfo(session: string, archive: Archive, transcript: Transcript): Promise<ArchiveInfo> {
+  const { number, status, attempts, requestedAt: createdAt, updatedAt, task, n: messageCount, t: tokens, retracted } = archive
+  const { finished, error } = await endOf(archive, transcript)
+  return {
+    number,
+    status,
+    task: taskId(archive.session ?? session, task),
+    messageCount,
+    tokens,
+    createdAt,
+    updatedAt,
+    attempts,
+    abstract: finished?.abstract ?? null,
+    overview: finished?.overview ?? null,
+    memories: retracted ? [] : (finished?.memories ?? []),
+    error,
+  }
+}
+
+/** What the last record of a task says. */
+async function endOf(
+  { session, ended, status }: Archive,
+  transcript: Transcript,
+): Promise<{ finished: CommitFinished | undefined; error: TaskInfo['error'] }> {
+  const found = ended === null ? undefined : await transcript.recordOf(session, ended)
+  if (found?.record.type === 'commit.finished') return { finished: found.record as unknown as CommitFinished, error: null }
+  if (found?.record.type === 'commit.failed') return { finished: undefined, error: (found.record as unknown as CommitFailed).error }
+  const rotten =
+    status === 'completed' ? { code: 'DAMAGED', message: 'The summary was written, but cannot be read. Run `holdfast doctor`.' } : null
+  return { finished: undefined, error: rotten }
+}
+
+export async function archiveMessages(archive: Archive, transcript: Transcript): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = []
+  for await (const message of transcript.oldestFirst([...archive.covers, ...archive.takes])) messages.push(message)
+  return messages.sort((a, b) => a.depth - b.depth)
+}
+
+function notCompleted({ id, status, error }: TaskInfo): HoldfastError {
+  const why = error === null ? '' : `: ${error.message}`
+  return new HoldfastError(
+    'FAILED_PRECONDITION',
+    `The task was ${status === 'cancelled' ? 'cancelled' : `given up${why}`}. It can be retried.`,
+    {
+      details: { task_id: id, status, error },
+    },
+  )
+}

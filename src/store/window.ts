@@ -1,0 +1,149 @@
+/** The window of a session: reads what may be part of it, newest first, and never more than the budget can hold. */
+import { convert, type Format } from '../dialect/formats.ts'
+import { viewOf } from '../dialect/message.ts'
+import { estimateTokens } from '../dialect/tokens.ts'
+import type { JsonObject } from '../record/record.ts'
+import { isWhole } from '../session/archives.ts'
+import { archivedOf, branchTo, without } from '../session/branch.ts'
+import { checkCount } from '../session/check.ts'
+import type { Archive, SessionState, Stretch } from '../session/state.ts'
+import { assemble, type LeftOut, type Recalled, type Summary, type WindowItem } from '../window/assemble.ts'
+import { rank } from '../window/recall.ts'
+import { lastTurn, type Turn } from '../window/turns.ts'
+import { archiveInfo } from './tasks.ts'
+import type { StoredMessage, Transcript } from './transcript.ts'
+
+export interface WindowOptions {
+  /** In tokens; 128,000 unless told. */
+  readonly budget?: number
+  /** The shape of the messages; as they were appended unless told. */
+  readonly format?: Format
+  /** Adds the memories and past messages that match, within a share of the budget. */
+  readonly recall?: string
+  /** Counts the tokens of a text; an estimate unless told. */
+  readonly countTokens?: (text: string) => number
+}
+
+export interface Window {
+  /** The newest summary of what came before; null if there is none, or no room for it. */
+  readonly overview: string | null
+  /** One line for each older archive that there was room for, oldest first. */
+  readonly abstracts: readonly { readonly archive: number; readonly abstract: string }[]
+  readonly recalled: readonly Recalled[]
+  readonly messages: readonly JsonObject[]
+  readonly tokens: number
+  readonly leftOut: readonly LeftOut[]
+  readonly stats: {
+    readonly totalArchives: number
+    readonly includedArchives: number
+    readonly droppedArchives: number
+    readonly failedArchives: number
+    readonly activeTokens: number
+    readonly archiveTokens: number
+  }
+}
+
+/** Lines about the past beyond this many help nobody. */
+const ABSTRACTS = 50
+/** Past messages that recalling looks at, the newest first. */
+const RECALL_MESSAGES = 2000
+
+export async function windowOf(
+  session: string,
+  state: SessionState,
+  transcript: Transcript,
+  memories: () => Promise<readonly Recalled[]>,
+  { budget = 128_000, format, recall, countTokens = estimateTokens }: WindowOptions,
+): Promise<Window> {
+  checkCount('The budget', budget, Number.MAX_SAFE_INTEGER)
+  const branch = branchTo(state, state.head)
+  const summarised = state.archives.filter((archive) => archive.status === 'completed' && isWhole(archive, branch))
+  const summaries = await summariesOf(session, summarised, transcript)
+  const good = summarised.filter(({ number }) => summaries.all.has(number))
+  const items = await itemsOf(without(branch, archivedOf({ archives: good })), transcript, { budget, countTokens })
+  const recalled = recall === undefined ? [] : await recalledOf(recall, archivedOf({ archives: good }), transcript, memories)
+  const window = assemble({ budget, items, summaries: summaries.shown, recalled, countTokens })
+  const included = window.abstracts.length + (window.overview === null ? 0 : 1)
+  return {
+    overview: window.overview,
+    abstracts: window.abstracts,
+    recalled: window.recalled,
+    messages: format === undefined ? window.messages.map(({ message }) => message) : convert(format, window.messages),
+    tokens: window.tokens,
+    leftOut: window.leftOut,
+    stats: {
+      totalArchives: state.archives.length,
+      includedArchives: included,
+      droppedArchives: good.length - included,
+      failedArchives: state.archives.filter(({ status }) => status === 'failed').length,
+      activeTokens: window.messageTokens,
+      archiveTokens: window.tokens - window.messageTokens,
+    },
+  }
+}
+
+/** The last turn, read from the newest message backwards to where it begins. */
+export async function turnOf(state: SessionState, transcript: Transcript): Promise<Turn> {
+  const items: WindowItem[] = []
+  for await (const message of transcript.newestFirst(branchTo(state, state.head))) {
+    const item = itemOf(message, () => 0)
+    items.unshift(item)
+    if ((item.view.role === 'user' && item.view.results.length === 0) || items.length >= RECALL_MESSAGES) break
+  }
+  return lastTurn(items)
+}
+
+/** Summaries that can be read: of one that rotted, the messages are shown themselves. */
+async function summariesOf(
+  session: string,
+  archives: readonly Archive[],
+  transcript: Transcript,
+): Promise<{ shown: Summary[]; all: Set<number> }> {
+  const all = new Set(archives.map(({ number }) => number))
+  const shown: Summary[] = []
+  for (const archive of archives.slice(-ABSTRACTS).reverse()) {
+    const { abstract, overview } = await archiveInfo(session, archive, transcript)
+    if (abstract === null || overview === null) all.delete(archive.number)
+    else shown.unshift({ archive: archive.number, abstract, overview })
+  }
+  return { shown, all }
+}
+
+/** The newest messages of some stretches, a few more than the budget can hold. */
+async function itemsOf(
+  stretches: readonly Stretch[],
+  transcript: Transcript,
+  { budget, countTokens }: { budget: number; countTokens: (text: string) => number },
+): Promise<WindowItem[]> {
+  const items: WindowItem[] = []
+  let tokens = 0
+  let hasUser = false
+  for await (const message of transcript.newestFirst(stretches)) {
+    const item = itemOf(message, countTokens)
+    items.push(item)
+    tokens += item.tokens
+    hasUser ||= item.view.role === 'user' && item.view.results.length === 0
+    if (tokens > budget && hasUser) break
+  }
+  return items.reverse()
+}
+
+function itemOf({ id, message }: StoredMessage, countTokens: (text: string) => number): WindowItem {
+  return { id, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
+}
+
+async function recalledOf(
+  query: string,
+  archived: readonly Stretch[],
+  transcript: Transcript,
+  memories: () => Promise<readonly Recalled[]>,
+): Promise<Recalled[]> {
+  const candidates = [...(await memories())]
+  let left = RECALL_MESSAGES
+  for await (const { id, message } of transcript.newestFirst(archived)) {
+    if (left-- === 0) break
+    const { text } = viewOf(message)
+    if (text !== '') candidates.push({ kind: 'message', id, text })
+  }
+  return rank(query, candidates)
+}

@@ -1,0 +1,216 @@
+import { expect, test } from 'vitest'
+import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
+import { Worker } from '../../src/commit/worker.ts'
+import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
+import { sessionModel } from '../../src/session/model.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Session } from '../../src/store/session.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Task } from '../../src/store/tasks.ts'
+import { type Asked, appendAll, HandClock, StubModel, turns } from './fixtures.ts'
+
+/** A store in memory on a clock that stands still, with a session that was committed. */
+async function committed(ids: readonly string[] = ['a', 'b']): Promise<{ clock: HandClock; store: Store; session: Session; task: Task }> {
+  const clock = new HandClock()
+  const store = await openStore('memory:', { clock })
+  const session = await store.session('s')
+  await appendAll(session, ...ids)
+  return { clock, store, session, task: await commitOf(session) }
+}
+
+async function commitOf(session: Session): Promise<Task> {
+  const result = await session.commit()
+  if (result.status !== 'accepted') throw new Error('skipped')
+  return result.task
+}
+
+/** A model that hands each request to the test, in order. */
+function manual(): { model: StubModel; asked: Asked[] } {
+  const asked: Asked[] = []
+  return { model: new StubModel({ manual: (one) => asked.push(one) }), asked }
+}
+
+test('a task is shown as running while a worker has it', async () => {
+  const { store, task } = await committed()
+  const { model, asked } = manual()
+  const worker = new Worker(store, { model })
+  worker.start()
+  await turns()
+  expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 })
+  asked[0]?.answer()
+  expect(await task.completed()).toMatchObject({ status: 'completed', overview: '[a b]' })
+  expect(worker.status).toMatchObject({ completed: 1, failed: 0, breaker: { state: 'closed' } })
+  await worker.stop()
+})
+
+test('a worker that died is noticed when its lease runs out, and not before', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const clock = new HandClock()
+  const store = await openStore(engine, { clock })
+  const session = await store.session('s')
+  await appendAll(session, 'a', 'b')
+  const task = await commitOf(session)
+  // On a clock that stands still it never shows that it lives, and never comes to an end.
+  const dead = new Worker(await openStore(engine, { clock: new HandClock() }), { model: manual().model, leaseMs: 30_000 })
+  dead.start()
+  await turns()
+  expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 })
+
+  const { model, asked } = manual()
+  const worker = new Worker(store, { model, leaseMs: 30_000 })
+  worker.start()
+  await turns()
+  await clock.pass(29_000)
+  expect(asked).toHaveLength(0)
+  await clock.pass(2000)
+  expect(asked).toHaveLength(1)
+  asked[0]?.answer()
+  expect(await task.completed()).toMatchObject({ status: 'completed', attempts: 2 })
+  await worker.stop()
+})
+
+test('a worker that stops gives its task back at once, and no attempt was spent', async () => {
+  const { clock, store, task } = await committed()
+  const { model } = manual()
+  const worker = new Worker(store, { model })
+  worker.start()
+  await turns()
+  await worker.stop()
+  expect(await task.info()).toMatchObject({ status: 'pending', attempts: 0 })
+  const other = new Worker(store, { model: new StubModel() })
+  other.start()
+  await clock.pass(0)
+  expect(await task.completed()).toMatchObject({ attempts: 1 })
+  await other.stop()
+})
+
+test('a failure is tried again after a while, and after so many attempts the task is failed, explained and retryable', async () => {
+  const { clock, store, session, task } = await committed()
+  const model = new StubModel({ manual: ({ fail }) => fail(new Error('no JSON')) })
+  const worker = new Worker(store, { model, attempts: 3 })
+  worker.start()
+  await turns()
+  expect(await task.info()).toMatchObject({ status: 'pending', attempts: 1, error: { code: 'MODEL_FAILED', message: 'no JSON' } })
+  expect(model.requests).toHaveLength(1)
+  await clock.pass(400)
+  expect(model.requests).toHaveLength(1)
+  await clock.pass(10_000)
+  expect(model.requests).toHaveLength(3)
+  expect(await task.info()).toMatchObject({ status: 'failed', attempts: 3, error: { message: 'no JSON' } })
+  await expect(task.completed()).rejects.toThrow('no JSON')
+  // F15: its messages are still there.
+  expect((await session.window()).messages).toHaveLength(2)
+  await worker.stop()
+
+  await task.retry()
+  await new Worker(store, { model: new StubModel() }).drain()
+  expect(await task.completed()).toMatchObject({ status: 'completed' })
+})
+
+test('a provider out of service spends no attempt, and nothing is asked of it until the time that it named', async () => {
+  const { clock, store, task } = await committed()
+  let down = true
+  const model = new StubModel({
+    manual: ({ answer, fail }) => (down ? fail(new ModelUnavailable('429', { retryAfterMs: 20_000 })) : answer()),
+  })
+  const worker = new Worker(store, { model })
+  worker.start()
+  await turns()
+  expect(worker.status.breaker).toMatchObject({ state: 'open', failures: 1 })
+  const other = await store.session('other')
+  await appendAll(other, 'x')
+  const second = await commitOf(other)
+  await clock.pass(19_000)
+  expect(model.requests).toHaveLength(1)
+  expect(await task.info()).toMatchObject({ status: 'pending', attempts: 0 })
+  down = false
+  await clock.pass(3000)
+  expect(await task.completed()).toMatchObject({ attempts: 1 })
+  expect(await second.completed()).toMatchObject({ attempts: 1 })
+  expect(worker.status.breaker).toMatchObject({ state: 'closed' })
+  await worker.stop()
+})
+
+test('a model that never answers costs its own task an attempt, and others go on', async () => {
+  const { clock, store, task } = await committed()
+  const { model, asked } = manual()
+  const worker = new Worker(store, { model, attemptMs: 60_000, concurrency: 2, attempts: 2 })
+  worker.start()
+  await turns()
+  const other = await store.session('other')
+  await appendAll(other, 'x')
+  const second = await commitOf(other)
+  await clock.pass(1000)
+  asked.find(({ messages }) => messages[0]?.id === 'x')?.answer()
+  expect(await second.completed()).toMatchObject({ status: 'completed' })
+  await clock.pass(59_200)
+  expect(await task.info()).toMatchObject({ status: 'pending', attempts: 1, error: { code: 'DEADLINE_EXCEEDED' } })
+  await worker.stop()
+})
+
+test('archives of one session are summarised in order, each on the overview before', async () => {
+  const { store, session } = await committed()
+  await appendAll(session, 'c')
+  const second = await commitOf(session)
+  const model = new StubModel()
+  await new Worker(store, { model, concurrency: 8 }).drain()
+  expect(model.requests.map(({ previous }) => previous)).toEqual([null, '[a b]'])
+  expect(await second.completed()).toMatchObject({ overview: '[a b][c]' })
+})
+
+test('two workers on one task: one answer counts', async () => {
+  const { clock, store, session, task } = await committed()
+  const slow = manual()
+  const first = new Worker(store, { model: slow.model, leaseMs: 3000 })
+  first.start()
+  await turns()
+  // The first one is cut off from renewing by cancelling and retrying under it.
+  await task.cancel()
+  await task.retry()
+  const quick = new StubModel()
+  const second = new Worker(store, { model: quick })
+  second.start()
+  await clock.pass(100)
+  expect(await task.completed()).toMatchObject({ overview: '[a b]' })
+  slow.asked[0]?.answer({ overview: 'late', memories: [] })
+  await clock.pass(5000)
+  expect((await session.archive(1))?.overview).toBe('[a b]')
+  await Promise.all([first.stop(), second.stop()])
+})
+
+test('a policy commits by size, and when a session has been idle', async () => {
+  const clock = new HandClock()
+  const store = await openStore('memory:', { clock })
+  const worker = new Worker(store, { model: new StubModel() })
+  worker.start()
+  const large = await store.create({ id: 'large', policies: { auto_commit: { messages: 3, keep: 1 } } })
+  await appendAll(large, 'a', 'b')
+  await clock.pass(2000)
+  expect((await large.info()).commitCount).toBe(0)
+  await appendAll(large, 'c')
+  await clock.pass(2000)
+  expect(await large.info()).toMatchObject({ commitCount: 1, messageCount: 1 })
+  const idle = await store.create({ id: 'idle', policies: { auto_commit: { idle_ms: 60_000 } } })
+  await appendAll(idle, 'x')
+  await clock.pass(50_000)
+  expect((await idle.info()).commitCount).toBe(0)
+  await clock.pass(15_000)
+  expect(await idle.info()).toMatchObject({ commitCount: 1, messageCount: 0 })
+  await worker.stop()
+})
+
+test('an archive longer than the model takes comes in parts', async () => {
+  const { store, session } = await committed(Array.from({ length: 40 }, (_, i) => `message ${i}`))
+  const model = new StubModel({ inputTokens: 200 })
+  await new Worker(store, { model }).drain()
+  expect(model.requests.length).toBeGreaterThan(2)
+  expect(model.extracted).toHaveLength(40)
+  expect((await session.archive(1))?.overview).toContain('message 39')
+})
+
+test('a provider whose limit is lower than was thought is asked with less', async () => {
+  const { store, session } = await committed(Array.from({ length: 8 }, (_, i) => `m${i}`))
+  const model = new StubModel({ manual: ({ messages, answer, fail }) => (messages.length > 3 ? fail(new InputTooLong()) : answer()) })
+  await new Worker(store, { model }).drain()
+  expect(await session.archive(1)).toMatchObject({ status: 'completed', attempts: 1 })
+})

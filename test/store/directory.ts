@@ -1,0 +1,40 @@
+/** Stores in a real directory, for one test. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+import type { Disk } from '../../src/engines/files/disk.ts'
+import { openFilesEngine } from '../../src/engines/files/engine.ts'
+import { sessionModel } from '../../src/session/model.ts'
+import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { unsynced } from '../damage/on-disk.ts'
+
+export interface Directory {
+  readonly path: string
+  /** Opens the store once more, as another process would; closed when the test is over. */
+  open(options?: OpenOptions & { readonly disk?: Disk }): Promise<Store>
+}
+
+/** Registers the making and removing of a directory for each test of a file. Nothing is synced: no test with it loses power. */
+export function useDirectory(): () => Directory {
+  let path = ''
+  let stores: Store[] = []
+  beforeEach(async () => {
+    path = await mkdtemp(join(tmpdir(), 'holdfast-'))
+    stores = []
+  })
+  afterEach(async () => {
+    for (const store of stores) await store.close()
+    await rm(path, { recursive: true })
+  })
+  return () => ({
+    path,
+    open: async ({ disk = unsynced, ...options } = {}) => {
+      const engine = await openFilesEngine({ directory: path, keysOf: sessionModel.keysOf, disk, ...options })
+      const store = await openStore(engine, options)
+      stores.push(store)
+      return store
+    },
+  })
+}
