@@ -65,6 +65,8 @@ export class Stretch {
     for (const spoiled of this.#spoiled.filter((one) => one.segment === segment))
       next.#spoiled.push(complete ? { ...spoiled, prev: crc, broken: false } : { ...spoiled, prev: undefined })
     this.#spoiled = this.#spoiled.filter((one) => one.segment !== segment)
+    // Another checkpoint may have stood there, and the first record may name that one.
+    if (next.#spoiled.some(({ as }) => as !== 'torn')) next.prev = undefined
     return next
   }
 
@@ -75,31 +77,43 @@ export class Stretch {
   /** Takes in a record that names the one before it. False if that one is gone and nothing spoiled stands in its place. */
   follow(prev: string, crc: string, hasTwoCopies: boolean): boolean {
     const fits = this.prev === undefined || prev === this.prev
-    const open = this.#spoiled.filter(({ broken }) => broken === undefined)
-    // Where several stand in one gap, a line that looks torn is the last to be blamed.
-    const blamed = open.filter(({ as }) => as !== 'torn')
-    for (const spoiled of open) spoiled.broken = !fits && (blamed.length === 0 || blamed.includes(spoiled))
+    const open = this.#close(!fits)
     // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
-    this.prev = open.length > 0 && hasTwoCopies ? undefined : crc
-    if (fits || open.length > 0) return true
+    this.prev = open && hasTwoCopies ? undefined : crc
+    if (fits || open) return true
     this.#gap = true
     return false
   }
 
   /** What is to be told of this stretch, given the checkpoint behind it and the lines that stand behind that, if there are any. */
   *settle(witness?: Witness, carried?: Carried): Generator<Problem> {
-    const agrees = witness === undefined || this.state === undefined ? undefined : isDeepStrictEqual(this.state, witness.state)
+    const agrees = witness === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
+    this.#close(breaks)
     for (const spoiled of this.#spoiled) {
       const { segment, at, length } = spoiled
-      const kind = isCarried(spoiled, carried) ? 'carried' : kindOf(spoiled, spoiled.broken ?? breaks, agrees === true)
+      const kind = isCarried(spoiled, carried) ? 'carried' : kindOf(spoiled, agrees === true)
       yield { kind, place: { segment, offset: at - segment, length } }
     }
     if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
-    if (agrees === false && !breaks) yield { kind: 'wrong-checkpoint', place }
+    const wrong = this.state !== undefined && !isDeepStrictEqual(this.state, witness.state)
+    if (wrong && !breaks) yield { kind: 'wrong-checkpoint', place }
     if (agrees !== true && breaks) yield { kind: 'missing-record', place, detail: 'The last record before this checkpoint is not there.' }
   }
+
+  /** The gap ends here. Where several things are spoiled in it, a line that looks torn is the last to be blamed. False if nothing is. */
+  #close(broken: boolean): boolean {
+    const open = this.#spoiled.filter((spoiled) => spoiled.broken === undefined)
+    const blamed = open.filter(({ as }) => as !== 'torn')
+    for (const spoiled of open) spoiled.broken = broken && (blamed.length === 0 || blamed.includes(spoiled))
+    return open.length > 0
+  }
+}
+
+/** That a session is purged is said by a seal, whose loss alone costs nothing. */
+function isSame(state: SessionState, other: SessionState): boolean {
+  return isDeepStrictEqual({ ...state, purged: other.purged }, other)
 }
 
 /** Whether what stood here stands again elsewhere. A spoiled stretch may begin before the first line that was lost in it. */
@@ -108,8 +122,8 @@ function isCarried({ at, length, as, prev }: Spoiled, carried: Carried | undefin
   return carried.from <= at || (carried.lost !== undefined && carried.lost.at < at + length && carried.lost.prev === prev)
 }
 
-/** `broken`: the next record knew of one that is not there. `agrees`: the next checkpoint does not. */
-function kindOf({ as, elsewhere, prev }: Spoiled, broken: boolean, agrees: boolean): FindingKind {
+/** `agrees`: the next checkpoint knows of nothing that is not there. */
+function kindOf({ as, elsewhere, prev, broken }: Spoiled, agrees: boolean): FindingKind {
   if (as === 'missing') return agrees ? 'unwritten' : 'cut-short'
   if (as === 'zeros') return broken && !agrees ? 'lost-page' : 'unwritten'
   // A line whose newline rotted ends with the next lead-in, and looks like one that was torn.

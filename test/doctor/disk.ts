@@ -6,8 +6,8 @@ export type Files = ReadonlyMap<string, Buffer>
 
 export class MemoryDisk implements Disk {
   readonly files: Map<string, Buffer>
-  /** The next sync of a file fails. */
-  failSync = false
+  /** So many syncs of files fail from now on. */
+  failSyncs = 0
   /** Paths that cannot be read. */
   readonly unreadable = new Set<string>()
   #writes = 0
@@ -85,9 +85,7 @@ export class MemoryDisk implements Disk {
       writeSync: write,
       write: async (bytes) => write(bytes),
       sync: async () => {
-        const fails = this.failSync
-        this.failSync = false
-        if (fails) throw diskError('EIO', path)
+        if (this.failSyncs-- > 0) throw diskError('EIO', path)
       },
       close: async () => undefined,
     }

@@ -53,8 +53,8 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a record that is gone without a trace, and the messages that stand on it',
-    plant: (disk) => fillLine(disk, 'talk', 0, 'messages.appended', 1, NEWLINE),
-    found: ['missing-record talk 0', 'dangling-parent talk 1', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
+    plant: (disk) => fillLine(disk, 'talk', 0, 'messages.appended', 0, NEWLINE),
+    found: ['missing-record talk 0', 'dangling-parent talk 0', 'stale-index talk 0', 'lost-past fork', 'lost-past fork of fork'],
   },
   {
     name: 'the last record of a sealed segment gone without a trace',

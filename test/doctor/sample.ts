@@ -14,17 +14,17 @@ import { type Files, MemoryDisk } from './disk.ts'
 
 const STORE = '/store'
 
-function fixed(): { clock: Clock; ids: Ids } {
-  let [time, next] = [Date.UTC(2026, 10, 15), 0]
+function fixed(day: number): { clock: Clock; ids: Ids } {
+  let [time, next] = [Date.UTC(2026, 10, day), 0]
   return {
     clock: { now: () => time++, monotonicMs: () => 0, sleep: async () => undefined },
     ids: { next: () => `r${String(next++).padStart(3, '0')}`, random: () => 0, hex: (digits) => String(next++).padStart(digits, '0') },
   }
 }
 
-/** A store on a disk in memory, with segments of so many bytes. */
-export async function openOn(disk: MemoryDisk, segmentBytes: number): Promise<Store> {
-  const parts = fixed()
+/** A store on a disk in memory, with segments of so many bytes, on a day. */
+export async function openOn(disk: MemoryDisk, segmentBytes: number, day = 15): Promise<Store> {
+  const parts = fixed(day)
   const limits = { reserveBytes: 0, segmentBytes }
   const engine = await openFilesEngine({ directory: STORE, disk, keysOf: sessionModel.keysOf, ...parts, limits })
   return openStore(engine, { ...parts, limits })
@@ -122,7 +122,7 @@ export async function talk(store: Store, id: string) {
 async function carry(store: Store, disk: MemoryDisk): Promise<void> {
   const session = await store.session('carried')
   await session.append({ role: 'user', content: 'synced' })
-  disk.failSync = true
+  disk.failSyncs = 1
   await session.append({ role: 'user', content: 'not synced' }, { ids: ['n'] }).catch((error: unknown) => {
     if (!(error instanceof HoldfastError) || error.outcome !== 'unknown') throw error
   })

@@ -18,6 +18,8 @@ export interface Mutant {
   /** What it did. */
   readonly bug: string
   readonly seed: number
+  /** It shows in runs of the whole store. */
+  readonly store?: boolean
   /** What must go wrong for it to show, so that few seeds are needed. */
   readonly trouble?: Trouble
   readonly edits: readonly Edit[]

@@ -40,7 +40,7 @@ export interface Caught {
   readonly output: string
 }
 
-export function runSeeds(home: string, { trouble }: Mutant, from: number, seeds: number): Promise<Caught> {
+export function runSeeds(home: string, { trouble, store }: Mutant, from: number, seeds: number): Promise<Caught> {
   const focus = trouble === undefined ? [] : ['--trouble', trouble]
   const args = [
     join(home, 'test/simulation/main.js'),
@@ -50,6 +50,7 @@ export function runSeeds(home: string, { trouble }: Mutant, from: number, seeds:
     String(seeds),
     '--until-broken',
     '--quiet',
+    ...(store === true ? ['--store'] : []),
     ...focus,
   ]
   return new Promise((resolve, reject) => {

@@ -83,7 +83,8 @@ class SessionCheck {
   }
 
   #checkAcknowledged({ wish, told, answer }: Attempt): void {
-    if (told === 'duplicate' && wish.key !== undefined && wish.key !== wish.name)
+    const first = this.#found.counted.find((one) => versionOf(one) === answer?.version)
+    if (told === 'duplicate' && first !== undefined && wishOf(first.record) !== wish.name)
       this.#find('another body was taken for the same', `${wish.name} under the key ${wish.key}`)
     if (wish.kind === 'fork') {
       const isThere = this.#found.kept > 0 || this.#steps.some((step) => step.wish?.name === wish.name)
@@ -106,6 +107,8 @@ class SessionCheck {
   /** A session shows what the naive one did when it had this version; and nothing that was acknowledged before is missing. */
   #checkRead({ wish, answer, begun }: Attempt): void {
     if (this.#isPurged(answer?.version)) return
+    // Half purged: the story is not known any more.
+    if (this.#steps.length === 0 && this.#found.kept > 0) return
     const index = this.#byVersion.get(answer?.version ?? '')
     const step = index === undefined ? undefined : this.#steps[index]
     if (step === undefined || index === undefined) {
@@ -142,7 +145,8 @@ class SessionCheck {
     const { shown } = this.#found
     if (last?.status !== 'live' || shown === undefined) {
       if (last?.status === 'live') this.#find('not shown', 'It is live, and cannot be read.')
-      if (shown !== undefined) this.#find('shown again', `It is ${last?.status ?? 'absent'}.`)
+      if (shown !== undefined && last?.status === 'deleted') this.#find('shown again', 'It is deleted.')
+      else if (shown !== undefined) this.#lose('shown from nowhere', 'The record that began it is not there.')
       return
     }
     if (shown.version !== last.version) this.#lose('another version', `${shown.version} instead of ${last.version}`)
@@ -155,7 +159,7 @@ class SessionCheck {
     if (this.#found.kept === 0 || this.#steps.length > 0) return
     const was = this.#attempts.some(({ told }) => told === 'done')
     const deleted = this.#attempts.some(({ wish, told }) => wish.kind === 'delete' && told !== 'none')
-    if (was && !deleted) this.#find('purged', 'Nobody had deleted it.')
+    if (was && !deleted) this.#lose('purged', 'Nobody had deleted it.')
   }
 
   #isPurged(version = ''): boolean {

@@ -53,7 +53,8 @@ async function shownBy(store: Store, id: string): Promise<SessionFound['shown']>
     if (view === undefined) throw new Error(`The session ${id} changes although nobody writes.`)
     return { version, view }
   } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return undefined
+    // Of one that was being made when the power went, nobody knows whether it ever was.
+    if (error instanceof HoldfastError && (error.code === 'NOT_FOUND' || error.code === 'DAMAGED')) return undefined
     throw error
   }
 }
