@@ -107,6 +107,8 @@ export class Naive {
   readonly purged = new Set<NaiveSession>()
   /** Forks, with the incarnation that each was made from. Those of purged forks are let go. */
   readonly forks: { readonly from: NaiveSession; readonly fork: NaiveSession }[] = []
+  /** What was done so far, to be done again. */
+  readonly history: ((changed: object) => Promise<void>)[] = []
   #born = 0
 
   begin(id: string): NaiveSession {

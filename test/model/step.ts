@@ -6,7 +6,7 @@ import { outcomeOf } from './compare.ts'
 import type { Naive, NaiveSession } from './naive.ts'
 import type { Real } from './real.ts'
 
-export const IDS = ['a', 'b', 'c', 'd', 'e']
+export const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const ABSENT_VERSION = '0-00000000'
 
 export type Step = fc.AsyncCommand<Naive, Real, true>
@@ -15,9 +15,30 @@ export type Step = fc.AsyncCommand<Naive, Real, true>
 export function kind<A extends object>(name: string, run: (args: A, naive: Naive, real: Real) => Promise<void>): (args: A) => Step {
   return (args) => ({
     check: async () => true,
-    run: (naive, real) => run(args, naive, real),
+    run: async (naive, real) => {
+      naive.history.push((changed) => run({ ...args, ...changed }, naive, real))
+      await run(args, naive, real)
+    },
     toString: () => `${name}(${JSON.stringify(args)})`,
   })
+}
+
+interface Retry {
+  /** Which of the last steps. */
+  readonly back: number
+  /** What is otherwise than the first time: the store, the session, the expected version. */
+  readonly changed: object
+}
+
+/** A call once more, as a client makes it that was not told what came of the first; or the same call to another session. */
+export function retry({ back, changed }: Retry): Step {
+  return {
+    check: async () => true,
+    run: async (naive) => {
+      await naive.history.at(-1 - (back % Math.max(naive.history.length, 1)))?.(changed)
+    },
+    toString: () => `retry(${JSON.stringify({ back, changed })})`,
+  }
 }
 
 /** Which session, through which of the two stores. */

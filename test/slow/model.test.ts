@@ -1,6 +1,10 @@
 import { test } from 'vitest'
 import { runModel } from '../model/sessions.ts'
 
-test('a store in memory does what a naive one does, for many and long runs', () => runModel('memory', { runs: 150, length: 150 }))
+test.each(['memory', 'files'] as const)('a store in %s does what a naive one does, for many and long runs', (kind) =>
+  runModel(kind, { runs: 60, length: 120 }),
+)
 
-test('a store in a directory does what a naive one does, for many and long runs', () => runModel('files', { runs: 60, length: 120 }))
+test.each(['memory', 'files'] as const)('forks of forks in %s are what copies would be, for many and long runs', (kind) =>
+  runModel(kind, { runs: 100, length: 80, focus: 'forks' }),
+)
