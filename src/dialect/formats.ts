@@ -1,4 +1,12 @@
-/** Messages in the shapes that providers take. Only what a provider needs is carried over; the kept message stays as it is. */
+/**
+ * Messages in the shapes that providers take. Only what a provider needs is carried over; the kept message stays as it is. Reasoning is
+ * left out, and images and files are named, not sent: both are good for the provider that made them only. A window in its own shape,
+ * without a format, has them.
+ *
+ * Whatever the shapes of the messages were, what comes out obeys the rules of its provider: results follow their calls at once, calls
+ * that were made together stand together, and for Anthropic the roles take turns, beginning with the user. If the window begins with
+ * the assistant because the budget ended there, a line in the user's name says so; dropping what the assistant said would lose more.
+ */
 import type { Json, JsonObject } from '../record/record.ts'
 import { asText, type MessageView, type ToolCall, type ToolResult } from './message.ts'
 
@@ -11,79 +19,130 @@ export interface Viewed {
   readonly view: MessageView
 }
 
+/** A step of the conversation: what one side said, or what tools answered. */
+type Step =
+  | { readonly by: 'system' | 'user'; readonly text: string }
+  | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[] }
+  | { readonly by: 'tool'; readonly results: readonly (ToolResult & { readonly name: string })[] }
+
 export function convert(format: Format, messages: readonly Viewed[]): JsonObject[] {
-  return messages.flatMap(({ view }) => CONVERTERS[format](view))
+  if (format === 'text') return messages.map(({ view }) => toText(view))
+  return CONVERTERS[format](stepsOf(messages.map(({ view }) => view)))
 }
 
-const CONVERTERS: Readonly<Record<Format, (view: MessageView) => JsonObject[]>> = {
-  openai: toOpenAi,
-  'openai-responses': toResponses,
+const CONVERTERS: Readonly<Record<Exclude<Format, 'text'>, (steps: readonly Step[]) => JsonObject[]>> = {
+  openai: (steps) => steps.flatMap(toOpenAi),
+  'openai-responses': (steps) => steps.flatMap(toResponses),
   anthropic: toAnthropic,
-  'ai-sdk': toAiSdk,
-  text: toText,
+  'ai-sdk': (steps) => steps.map(toAiSdk),
 }
 
-function toOpenAi(view: MessageView): JsonObject[] {
-  const results = view.results.map(({ id, output }) => ({ role: 'tool', tool_call_id: id, content: asText(output) }))
-  if (view.role === 'tool') return results
-  const calls = view.calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: argumentsOf(input) } }))
-  if (calls.length > 0) return [{ role: 'assistant', content: view.text === '' ? null : view.text, tool_calls: calls }, ...results]
-  return [{ role: view.role ?? 'user', content: view.text }, ...results]
+function stepsOf(views: readonly MessageView[]): Step[] {
+  const names = new Map<string, string>()
+  const steps: Step[] = []
+  for (const view of views) {
+    for (const { id, name } of view.calls) names.set(id, name)
+    for (const step of stepsIn(view, names)) {
+      const before = steps.at(-1)
+      const one = before === undefined ? undefined : together(before, step)
+      if (one === undefined) steps.push(step)
+      else steps[steps.length - 1] = one
+    }
+  }
+  return steps
 }
 
-function toResponses(view: MessageView): JsonObject[] {
-  const kind = view.role === 'assistant' ? 'output_text' : 'input_text'
-  const said =
-    view.text === '' || view.role === 'tool'
-      ? []
-      : [{ type: 'message', role: view.role ?? 'user', content: [{ type: kind, text: view.text }] }]
-  const calls = view.calls.map(({ id, name, input }) => ({ type: 'function_call', call_id: id, name, arguments: argumentsOf(input) }))
-  const results = view.results.map(({ id, output }) => ({ type: 'function_call_output', call_id: id, output: asText(output) }))
-  return [...said, ...calls, ...results]
+/** A user's message may bring results, which come first; the assistant's may hold those of its own calls, and go on behind them. */
+function stepsIn({ role, text, closing: end, calls, results, media }: MessageView, names: ReadonlyMap<string, string>): Step[] {
+  const named = results.map((result) => ({ ...result, name: result.name ?? names.get(result.id) ?? 'tool' }))
+  const answers: Step[] = named.length === 0 ? [] : [{ by: 'tool', results: named }]
+  const said = [text, ...media.map((address) => `[file ${address}]`)].filter((part) => part.trim() !== '').join('\n')
+  const closing = end.trim() === '' ? '' : end
+  if (role === 'tool') return answers
+  if (role !== 'assistant') return said === '' ? answers : [...answers, { by: role ?? 'user', text: said }]
+  const early = closing === '' ? said : said.slice(0, Math.max(0, text.length - closing.length)).trimEnd()
+  const first: Step[] = early === '' && calls.length === 0 ? [] : [{ by: 'assistant', text: early, calls }]
+  return [...first, ...answers, ...(closing === '' ? [] : [{ by: 'assistant', text: closing, calls: [] } as const])]
 }
 
-function toAnthropic(view: MessageView): JsonObject[] {
-  const results = view.results.map((result) => anthropicResult(result))
-  const answer = results.length === 0 ? [] : [{ role: 'user', content: results }]
-  if (view.role === 'tool') return answer
-  const said = view.text === '' ? [] : [{ type: 'text', text: view.text }]
-  const calls = view.calls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input: inputOf(input) }))
-  // Anthropic takes instructions apart from the messages; one in between is said by the user.
-  const role = view.role === 'assistant' ? 'assistant' : 'user'
-  const content = [...said, ...calls]
-  return content.length === 0 ? answer : [{ role, content }, ...answer]
+/** Two steps as one, if they are: calls that were written down one by one, results likewise. */
+function together(a: Step, b: Step): Step | undefined {
+  if (a.by === 'tool' && b.by === 'tool') return { by: 'tool', results: [...a.results, ...b.results] }
+  if (a.by !== 'assistant' || b.by !== 'assistant' || a.calls.length === 0) return undefined
+  return { by: 'assistant', text: [a.text, b.text].filter((text) => text !== '').join('\n'), calls: [...a.calls, ...b.calls] }
 }
 
-function anthropicResult({ id, output, failed }: ToolResult): JsonObject {
-  return { type: 'tool_result', tool_use_id: id, content: asText(output), ...(failed ? { is_error: true } : {}) }
+function toOpenAi(step: Step): JsonObject[] {
+  if (step.by === 'tool') return step.results.map(({ id, output }) => ({ role: 'tool', tool_call_id: id, content: asText(output) }))
+  if (step.by !== 'assistant' || step.calls.length === 0) return [{ role: step.by, content: step.text }]
+  const calls = step.calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: argumentsOf(input) } }))
+  return [{ role: 'assistant', content: step.text === '' ? null : step.text, tool_calls: calls }]
 }
 
-function toAiSdk(view: MessageView): JsonObject[] {
-  const results = view.results.map((result) => ({
-    type: 'tool-result',
-    toolCallId: result.id,
-    toolName: result.name ?? nameOf(view.calls, result.id),
-    output: { type: result.failed ? 'error-text' : 'text', value: asText(result.output) },
-  }))
-  const answer = results.length === 0 ? [] : [{ role: 'tool', content: results }]
-  if (view.role === 'tool') return answer
-  if (view.calls.length === 0) return [{ role: view.role ?? 'user', content: view.text }, ...answer]
-  const said = view.text === '' ? [] : [{ type: 'text', text: view.text }]
-  const calls = view.calls.map(({ id, name, input }) => ({ type: 'tool-call', toolCallId: id, toolName: name, input }))
-  return [{ role: 'assistant', content: [...said, ...calls] }, ...answer]
+function toResponses(step: Step): JsonObject[] {
+  if (step.by === 'tool')
+    return step.results.map(({ id, output }) => ({ type: 'function_call_output', call_id: id, output: asText(output) }))
+  const said = step.text === '' ? [] : [{ type: 'message', role: step.by, content: step.text }]
+  if (step.by !== 'assistant') return said
+  const calls = step.calls.map(({ id, name, input }) => ({ type: 'function_call', call_id: id, name, arguments: argumentsOf(input) }))
+  return [...said, ...calls]
 }
 
-function toText(view: MessageView): JsonObject[] {
+const LEFT_OUT = '[What was said before this is left out.]'
+
+function toAnthropic(steps: readonly Step[]): JsonObject[] {
+  const messages: { role: 'user' | 'assistant'; content: JsonObject[] }[] = []
+  for (const step of steps) {
+    // Anthropic takes instructions apart from the messages; one among them is said by the user.
+    const role = step.by === 'assistant' ? 'assistant' : 'user'
+    const last = messages.at(-1)
+    if (last?.role === role) last.content.push(...anthropicContent(step))
+    else messages.push({ role, content: anthropicContent(step) })
+  }
+  if (messages[0]?.role === 'assistant') messages.unshift({ role: 'user', content: [{ type: 'text', text: LEFT_OUT }] })
+  return messages
+}
+
+function anthropicContent(step: Step): JsonObject[] {
+  if (step.by === 'tool') {
+    return step.results.map(({ id, output, failed }) => ({
+      type: 'tool_result',
+      tool_use_id: anthropicId(id),
+      content: asText(output),
+      ...(failed ? { is_error: true } : {}),
+    }))
+  }
+  // A text that ends with a space is refused where the assistant is to go on with it.
+  const text = step.by === 'assistant' ? step.text.trimEnd() : step.text
+  const said = text === '' ? [] : [{ type: 'text', text }]
+  if (step.by !== 'assistant') return said
+  return [...said, ...step.calls.map(({ id, name, input }) => ({ type: 'tool_use', id: anthropicId(id), name, input: inputOf(input) }))]
+}
+
+function toAiSdk(step: Step): JsonObject {
+  if (step.by === 'tool') {
+    const content = step.results.map(({ id, name, output, failed }) => ({
+      type: 'tool-result',
+      toolCallId: id,
+      toolName: name,
+      output: { type: failed ? 'error-text' : 'text', value: asText(output) },
+    }))
+    return { role: 'tool', content }
+  }
+  if (step.by !== 'assistant' || step.calls.length === 0) return { role: step.by, content: step.text }
+  const said = step.text === '' ? [] : [{ type: 'text', text: step.text }]
+  const calls = step.calls.map(({ id, name, input }) => ({ type: 'tool-call', toolCallId: id, toolName: name, input }))
+  return { role: 'assistant', content: [...said, ...calls] }
+}
+
+function toText(view: MessageView): JsonObject {
   const lines = [
     ...(view.text === '' ? [] : [view.text]),
+    ...view.media.map((address) => `[file ${address}]`),
     ...view.calls.map(({ name, input }) => `[calls ${name} ${asText(input)}]`),
     ...view.results.map(({ output }) => `[result: ${asText(output)}]`),
   ]
-  return [{ role: view.role ?? 'user', text: lines.join('\n') }]
-}
-
-function nameOf(calls: readonly ToolCall[], id: string): string {
-  return calls.find((call) => call.id === id)?.name ?? 'tool'
+  return { role: view.role ?? 'user', text: lines.join('\n') }
 }
 
 function argumentsOf(input: Json): string {
@@ -93,4 +152,9 @@ function argumentsOf(input: Json): string {
 /** Anthropic takes objects only. */
 function inputOf(input: Json): Json {
   return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { input }
+}
+
+/** Anthropic takes letters, digits, `_` and `-` only; calls and their results change alike. */
+function anthropicId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_')
 }

@@ -25,6 +25,8 @@ export interface MessageView {
   /** Undefined if the message does not say whose it is. */
   readonly role: Role | undefined
   readonly text: string
+  /** What of the text stands behind the message's last result: one UI message of the AI SDK holds several steps. */
+  readonly closing: string
   readonly reasoning: string
   readonly calls: readonly ToolCall[]
   readonly results: readonly ToolResult[]
@@ -34,6 +36,8 @@ export interface MessageView {
 
 interface Draft {
   text: string[]
+  /** How many texts stand in front of the last result. */
+  early: number
   reasoning: string[]
   calls: ToolCall[]
   results: ToolResult[]
@@ -41,11 +45,15 @@ interface Draft {
 }
 
 export function viewOf(message: JsonObject): MessageView {
-  const draft: Draft = { text: [], reasoning: [], calls: [], results: [], media: [] }
+  const draft: Draft = { text: [], early: 0, reasoning: [], calls: [], results: [], media: [] }
   addMessage(draft, message)
-  const text = draft.text.filter((part) => part !== '').join('\n')
-  const reasoning = draft.reasoning.filter((part) => part !== '').join('\n')
-  return { role: roleOf(message, draft), text, reasoning, calls: draft.calls, results: draft.results, media: draft.media }
+  const { text, early, reasoning, calls, results, media } = draft
+  const closing = results.length === 0 ? '' : joined(text.slice(early))
+  return { role: roleOf(message, draft), text: joined(text), closing, reasoning: joined(reasoning), calls, results, media }
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n')
 }
 
 export function asText(value: Json | undefined): string {
@@ -68,7 +76,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
 function roleOf(message: JsonObject, { calls, results, text }: Draft): Role | undefined {
   const named = typeof message.role === 'string' ? ROLES.get(message.role) : undefined
   // Anthropic sends results as the user's message, and the AI SDK's UI messages hold calls with their results.
-  if (named === 'user' && results.length > 0 && text.length === 0) return 'tool'
+  if (named === 'user' && results.length > 0 && joined(text) === '') return 'tool'
   if (named !== undefined) return named
   if (calls.length > 0 || message.type === 'reasoning') return 'assistant'
   return results.length > 0 ? 'tool' : undefined
@@ -78,15 +86,16 @@ function addMessage(draft: Draft, message: JsonObject): void {
   if (message.type === 'function_call' || message.type === 'custom_tool_call') {
     addCall(draft, message.call_id ?? message.id, message.name, parsed(message.arguments ?? message.input))
   } else if (message.type === 'function_call_output' || message.type === 'custom_tool_call_output') {
-    addResult(draft, { id: message.call_id, output: message.output })
+    addResult(draft, { id: message.call_id, output: flat(message.output) })
   } else if (message.type === 'reasoning') {
     addReasoning(draft, message.summary)
     addReasoning(draft, message.content)
   } else if (message.role === 'tool' && typeof message.tool_call_id === 'string') {
-    addResult(draft, { id: message.tool_call_id, name: message.name, output: message.content })
+    addResult(draft, { id: message.tool_call_id, name: message.name, output: flat(message.content) })
   } else {
-    addContent(draft, message.content ?? message.parts ?? message.text)
-    if (message.content !== undefined && Array.isArray(message.parts)) addContent(draft, message.parts)
+    // A UI message may have its text a second time, as `content`.
+    if (Array.isArray(message.parts)) addContent(draft, message.parts)
+    if (joined(draft.text) === '') addContent(draft, message.content ?? message.text)
     addReasoning(draft, message.reasoning_content ?? message.reasoning)
     for (const call of asObjects(message.tool_calls)) {
       const target = asObject(call.function) ?? call
@@ -107,22 +116,39 @@ function addPart(draft: Draft, part: JsonObject): void {
   if (type === 'text' || type === 'input_text' || type === 'output_text' || type === 'refusal') {
     draft.text.push(asText(part.text ?? part.refusal))
   } else if (type === 'thinking' || type === 'reasoning') addReasoning(draft, part.thinking ?? part.text)
-  else if (type === 'tool_use' || type === 'server_tool_use') addCall(draft, part.id, part.name, part.input)
-  else if (type === 'tool_result') addResult(draft, { id: part.tool_use_id, output: flat(part.content), failed: part.is_error === true })
+  // Also `server_tool_use` with `web_search_tool_result` and the like, which stand in one message.
+  else if (type.endsWith('tool_use')) addCall(draft, part.id, part.name, part.input)
+  else if (type.endsWith('tool_result'))
+    addResult(draft, { id: part.tool_use_id, output: flat(part.content), failed: part.is_error === true })
   else if (type === 'tool-call') addCall(draft, part.toolCallId, part.toolName, part.input ?? part.args)
-  else if (type === 'tool-result') addResult(draft, { id: part.toolCallId, name: part.toolName, output: flat(part.output ?? part.result) })
+  else if (type === 'tool-result') addModelResult(draft, part)
+  else if (type === 'tool-invocation') addInvocation(draft, asObject(part.toolInvocation) ?? {})
   else if (type === 'dynamic-tool' || type.startsWith('tool-')) addToolPart(draft, part, part.toolName ?? type.slice('tool-'.length))
   else if (type === 'tool') addVikingTool(draft, part)
   else if (type === 'context') draft.text.push(asText(part.abstract ?? part.uri))
   else if (typeof part.text === 'string') draft.text.push(part.text)
-  else if (type !== '') draft.media.push(mediaOf(part))
+  else draft.media.push(...mediaOf(part, type))
+}
+
+function addModelResult(draft: Draft, part: JsonObject): void {
+  const output = part.output ?? part.result
+  const failed = part.isError === true || asText(asObject(output)?.type).startsWith('error-')
+  addResult(draft, { id: part.toolCallId, name: part.toolName, output: flat(output), failed })
+}
+
+/** The same as a part below, as the AI SDK had it before version 5. */
+function addInvocation(draft: Draft, { toolCallId, toolName, args, state, result }: JsonObject): void {
+  addCall(draft, toolCallId, toolName, args)
+  if (state === 'result') addResult(draft, { id: toolCallId, name: toolName, output: result })
 }
 
 /** A call of the AI SDK's UI messages: one part, which gets its output when there is one. */
 function addToolPart(draft: Draft, part: JsonObject, name: Json): void {
   addCall(draft, part.toolCallId, name, part.input)
-  if (part.state === 'output-available') addResult(draft, { id: part.toolCallId, name, output: part.output })
+  if (part.state === 'output-available' && part.preliminary !== true) addResult(draft, { id: part.toolCallId, name, output: part.output })
   else if (part.state === 'output-error') addResult(draft, { id: part.toolCallId, name, output: part.errorText, failed: true })
+  else if (part.state === 'output-denied')
+    addResult(draft, { id: part.toolCallId, name, output: 'The user denied this call.', failed: true })
 }
 
 function addVikingTool(draft: Draft, part: JsonObject): void {
@@ -133,15 +159,19 @@ function addVikingTool(draft: Draft, part: JsonObject): void {
   }
 }
 
+/** An id that comes twice in one message counts once: nobody could tell the answers apart. */
 function addCall(draft: Draft, id: Json | undefined, name: Json | undefined, input: Json | undefined): void {
-  if (typeof id === 'string' && id !== '') draft.calls.push({ id, name: asText(name) || 'tool', input: input ?? {} })
+  if (typeof id !== 'string' || id === '' || draft.calls.some((call) => call.id === id)) return
+  draft.calls.push({ id, name: asText(name) || 'tool', input: input ?? {} })
 }
 
 function addResult(
   draft: Draft,
   { id, name, output, failed = false }: { id: Json | undefined; name?: Json | undefined; output: Json | undefined; failed?: boolean },
 ): void {
-  if (typeof id === 'string' && id !== '') draft.results.push({ id, name: asText(name) || null, output: output ?? '', failed })
+  if (typeof id !== 'string' || id === '' || draft.results.some((result) => result.id === id)) return
+  draft.results.push({ id, name: asText(name) || null, output: output ?? '', failed })
+  draft.early = draft.text.length
 }
 
 function addReasoning(draft: Draft, value: Json | undefined): void {
@@ -149,22 +179,38 @@ function addReasoning(draft: Draft, value: Json | undefined): void {
   else for (const part of asObjects(value)) draft.reasoning.push(asText(part.text))
 }
 
-/** The content of a result, if it is nothing but text. */
+const WRAPPED = new Set(['text', 'json', 'error-text', 'error-json'])
+const TEXT_PARTS = new Set(['text', 'input_text', 'output_text'])
+
+/** The content of a result without its wrapping: the value of the AI SDK's outputs, the text of parts that are nothing but text. */
 function flat(content: Json | undefined): Json | undefined {
   const value = asObject(content)
-  if (value !== undefined && (value.type === 'text' || value.type === 'json' || value.type === 'error-text')) return value.value
-  const parts = asObjects(content)
-  if (!Array.isArray(content) || parts.length !== content.length || !parts.every(({ type }) => type === 'text')) return content
-  return parts.map(({ text }) => asText(text)).join('\n')
+  if (value !== undefined && value.value !== undefined && WRAPPED.has(asText(value.type))) return value.value
+  const parts = asObjects(value?.type === 'content' ? value.value : content)
+  const whole = Array.isArray(content) ? content.length : undefined
+  const isText = parts.length > 0 && (whole ?? parts.length) === parts.length && parts.every(({ type }) => TEXT_PARTS.has(asText(type)))
+  return isText ? parts.map(({ text }) => asText(text)).join('\n') : content
 }
 
-function mediaOf(part: JsonObject): string {
+/** None for parts that are no file, such as the marks between steps. */
+function mediaOf(part: JsonObject, type: string): string[] {
   const source = asObject(part.source)
-  const address = [asObject(part.image_url)?.url, part.image_url, part.url, source?.url, part.file_id, part.data, source?.data].find(
-    (value) => typeof value === 'string',
-  ) as string | undefined
-  if (address === undefined) return asText(part.type)
-  return address.length > 200 ? `${asText(part.type)} of ${address.length} characters` : address
+  const places = [
+    asObject(part.image_url)?.url,
+    part.image_url,
+    part.image,
+    part.url,
+    source?.url,
+    part.file_id,
+    asObject(part.file)?.file_id,
+    asObject(part.file)?.file_data,
+    asObject(part.input_audio)?.data,
+    part.data,
+    source?.data,
+  ]
+  const address = places.find((value) => typeof value === 'string') as string | undefined
+  if (address === undefined) return /image|file|audio|video|document/.test(type) ? [type] : []
+  return [address.length > 200 ? `${type} of ${address.length} characters` : address]
 }
 
 function parsed(value: Json | undefined): Json | undefined {

@@ -4,12 +4,13 @@ import { viewOf } from '../dialect/message.ts'
 import { estimateTokens } from '../dialect/tokens.ts'
 import type { JsonObject } from '../record/record.ts'
 import { isWhole } from '../session/archives.ts'
-import { archivedOf, branchTo, without } from '../session/branch.ts'
+import { archivedOf, branchTo, count, without } from '../session/branch.ts'
 import { checkCount } from '../session/check.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
-import { assemble, type LeftOut, type Recalled, type Summary, type WindowItem } from '../window/assemble.ts'
+import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
 import { rank } from '../window/recall.ts'
-import { lastTurn, type Turn } from '../window/turns.ts'
+import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
+import type { Item } from '../window/units.ts'
 import { archiveInfo } from './tasks.ts'
 import type { StoredMessage, Transcript } from './transcript.ts'
 
@@ -47,6 +48,10 @@ export interface Window {
 const ABSTRACTS = 50
 /** Past messages that recalling looks at, the newest first. */
 const RECALL_MESSAGES = 2000
+/** Of a turn that is longer only the end is looked at. */
+const TURN_MESSAGES = 10_000
+/** How far back the call of a result is looked for: it may never have been here. */
+const ORPHAN_SEARCH = 100
 
 export async function windowOf(
   session: string,
@@ -60,9 +65,16 @@ export async function windowOf(
   const summarised = state.archives.filter((archive) => archive.status === 'completed' && isWhole(archive, branch))
   const summaries = await summariesOf(session, summarised, transcript)
   const good = summarised.filter(({ number }) => summaries.all.has(number))
-  const items = await itemsOf(without(branch, archivedOf({ archives: good })), transcript, { budget, countTokens })
+  const recent = await recentOf(without(branch, archivedOf({ archives: good })), transcript, { budget, countTokens })
+  const isUnread = recent.older > 0 || good.length > 0
+  const leading = isUnread ? await leadingOf(branch, transcript, countTokens) : undefined
   const recalled = recall === undefined ? [] : await recalledOf(recall, archivedOf({ archives: good }), transcript, memories)
-  const window = assemble({ budget, items, summaries: summaries.shown, recalled, countTokens })
+  // Instructions that an archive holds, or that lie too far back, are in force all the same.
+  const isNews = leading !== undefined && leading.item.id !== recent.items[0]?.id
+  const items = isNews ? [leading.item, ...recent.items] : recent.items
+  const summed = isNews && good.some(({ number }) => number === leading.archive)
+  const older = Math.max(0, recent.older - (isNews && !summed ? 1 : 0))
+  const window = assemble({ budget, items, older, summaries: summaries.shown, recalled, countTokens })
   const included = window.abstracts.length + (window.overview === null ? 0 : 1)
   return {
     overview: window.overview,
@@ -84,13 +96,13 @@ export async function windowOf(
 
 /** The last turn, read from the newest message backwards to where it begins. */
 export async function turnOf(state: SessionState, transcript: Transcript): Promise<Turn> {
-  const items: WindowItem[] = []
+  const items: Item[] = []
   for await (const message of transcript.newestFirst(branchTo(state, state.head))) {
     const item = itemOf(message, () => 0)
-    items.unshift(item)
-    if ((item.view.role === 'user' && item.view.results.length === 0) || items.length >= RECALL_MESSAGES) break
+    items.push(item)
+    if (isSpoken(item.view) || items.length >= TURN_MESSAGES) break
   }
-  return lastTurn(items)
+  return lastTurn(items.reverse())
 }
 
 /** Summaries that can be read: of one that rotted, the messages are shown themselves. */
@@ -109,26 +121,49 @@ async function summariesOf(
   return { shown, all }
 }
 
-/** The newest messages of some stretches, a few more than the budget can hold. */
-async function itemsOf(
+interface Recent {
+  readonly items: readonly Item[]
+  /** How many messages lie before the first of these. */
+  readonly older: number
+}
+
+/** The newest messages of some stretches: a few more than the budget can hold, back to the newest of the user. */
+async function recentOf(
   stretches: readonly Stretch[],
   transcript: Transcript,
   { budget, countTokens }: { budget: number; countTokens: (text: string) => number },
-): Promise<WindowItem[]> {
-  const items: WindowItem[] = []
-  let tokens = 0
-  let hasUser = false
+): Promise<Recent> {
+  const items: Item[] = []
+  const uncalled = new Set<string>()
+  let [tokens, beyond, hasUser] = [0, 0, false]
   for await (const message of transcript.newestFirst(stretches)) {
     const item = itemOf(message, countTokens)
     items.push(item)
     tokens += item.tokens
-    hasUser ||= item.view.role === 'user' && item.view.results.length === 0
-    if (tokens > budget && hasUser) break
+    hasUser ||= isSpoken(item.view)
+    for (const { id } of item.view.results) uncalled.add(id)
+    for (const { id } of item.view.calls) uncalled.delete(id)
+    if (tokens <= budget) continue
+    // A result whose call was merely not read must not pass for an orphan.
+    if (hasUser && (uncalled.size === 0 || beyond++ >= ORPHAN_SEARCH)) break
   }
-  return items.reverse()
+  return { items: items.reverse(), older: Math.max(0, count(stretches) - items.length) }
 }
 
-function itemOf({ id, message }: StoredMessage, countTokens: (text: string) => number): WindowItem {
+/** The instructions that the conversation begins with, if it does, and the archive that holds them. */
+async function leadingOf(
+  branch: readonly Stretch[],
+  transcript: Transcript,
+  countTokens: (text: string) => number,
+): Promise<{ item: Item; archive: number | null } | undefined> {
+  for await (const message of transcript.oldestFirst(branch.slice(0, 1))) {
+    const item = itemOf(message, countTokens)
+    return message.depth === 1 && item.view.role === 'system' ? { item, archive: message.archive } : undefined
+  }
+  return undefined
+}
+
+function itemOf({ id, message }: StoredMessage, countTokens: (text: string) => number): Item {
   return { id, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
 }
 

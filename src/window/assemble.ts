@@ -1,15 +1,11 @@
 /**
- * The window: what is sent to a model, within a budget of tokens. The newest user's message is always in it; then, while they fit, the last
- * overview, the newest units of the conversation, what was recalled, and abstracts of older archives. A tool call is never parted from
- * its results; a missing result is made up here, for the provider's sake, and nowhere else. It says what it left out.
+ * The window: what is sent to a model, within a budget of tokens. The newest user's message is always in it; then, while they fit, the
+ * instructions that the conversation begins with, the last overview, the newest units of the conversation, what was recalled, and
+ * abstracts of older archives. A tool call is never parted from its results; a missing result is made up here, for the provider's sake,
+ * and nowhere else. It says what it left out.
  */
-import type { MessageView } from '../dialect/message.ts'
-import type { JsonObject } from '../record/record.ts'
-import { type Item, type Unit, unitsOf } from './turns.ts'
-
-export interface WindowItem extends Item {
-  readonly message: JsonObject
-}
+import { isSpoken } from './turns.ts'
+import { type Item, type Shown, spokenIn, type Unit, unitsOf } from './units.ts'
 
 /** An archive whose summary may stand for its messages. */
 export interface Summary {
@@ -21,7 +17,9 @@ export interface Summary {
 export interface WindowInput {
   readonly budget: number
   /** What summaries do not cover, oldest first: messages of archives that have none, and live ones. */
-  readonly items: readonly WindowItem[]
+  readonly items: readonly Item[]
+  /** How many still older messages there are that were not even read. */
+  readonly older?: number
   /** Of archives on the branch, oldest first. The last overview tells of all that came before it too. */
   readonly summaries: readonly Summary[]
   /** What a query brought up, the best first. */
@@ -35,8 +33,13 @@ export interface Recalled {
   readonly text: string
 }
 
+/** What is missing, and why. */
 export interface LeftOut {
-  readonly kind: 'message' | 'overview' | 'abstract' | 'recalled'
+  /**
+   * `result`: one result of a message that is there; its id is that of the message, a colon and that of the call. `messages`: so many
+   * older ones, as its id says, which nobody looked at.
+   */
+  readonly kind: 'message' | 'messages' | 'result' | 'overview' | 'abstract' | 'recalled'
   readonly id: string
   readonly reason: 'budget' | 'orphan' | 'repeated' | 'no role'
 }
@@ -45,12 +48,7 @@ export interface Assembled {
   readonly overview: string | null
   readonly abstracts: readonly { readonly archive: number; readonly abstract: string }[]
   readonly recalled: readonly Recalled[]
-  readonly messages: readonly {
-    readonly id: string
-    readonly message: JsonObject
-    readonly view: MessageView
-    readonly synthetic: boolean
-  }[]
+  readonly messages: readonly Shown[]
   readonly tokens: number
   readonly messageTokens: number
   readonly leftOut: readonly LeftOut[]
@@ -58,20 +56,30 @@ export interface Assembled {
 
 /** What was recalled takes at most this share of the budget. */
 const RECALL_SHARE = 0.2
-const NO_RESULT = '[No result was recorded for this call.]'
 
-export function assemble({ budget, items, summaries, recalled, countTokens }: WindowInput): Assembled {
-  const { units, dropped } = unitsOf(items)
-  const leftOut: LeftOut[] = dropped.map(({ id, reason }) => ({ kind: 'message', id, reason }))
-  const kept = new Set<Unit<WindowItem>>()
+export function assemble({ budget, items, older = 0, summaries, recalled, countTokens }: WindowInput): Assembled {
+  const { units, dropped } = unitsOf(items, countTokens)
+  const leftOut: LeftOut[] = [...dropped]
+  const kept = new Set<Unit>()
   let left = budget
-  const keep = (unit: Unit<WindowItem>): void => {
+  const keep = (unit: Unit): void => {
     kept.add(unit)
     left -= unit.tokens
   }
 
-  const newestUser = units.findLast(({ items: [first] }) => first?.view.role === 'user')
-  if (newestUser !== undefined) keep(newestUser)
+  const newestUser = units.findLastIndex(({ messages }) => messages.some(({ view }) => isSpoken(view)))
+  if (newestUser !== -1) {
+    const unit = units[newestUser] as Unit
+    // What the user said together with results that do not fit is shown without them.
+    const spoken = unit.tokens > left ? spokenIn(unit, countTokens) : undefined
+    if (spoken !== undefined) {
+      units[newestUser] = spoken
+      leftOut.push(...lostBetween(unit, spoken))
+    }
+    keep(spoken ?? unit)
+  }
+  const [first] = units
+  if (first !== undefined && isLeading(first) && !kept.has(first) && first.tokens <= left) keep(first)
 
   const latest = summaries.at(-1)
   const overviewTokens = latest === undefined ? 0 : countTokens(latest.overview)
@@ -86,60 +94,46 @@ export function assemble({ budget, items, summaries, recalled, countTokens }: Wi
     keep(unit)
   }
   for (const unit of units)
-    if (!kept.has(unit)) leftOut.push(...unit.items.map(({ id }) => ({ kind: 'message', id, reason: 'budget' }) as const))
+    if (!kept.has(unit)) leftOut.push(...idsOf(unit).map((id) => ({ kind: 'message', id, reason: 'budget' }) as const))
+  if (older > 0) leftOut.push({ kind: 'messages', id: String(older), reason: 'budget' })
 
   const remembered = takeWhileFits(recalled, ({ text }) => countTokens(text), Math.min(left, Math.floor(budget * RECALL_SHARE)))
   left -= remembered.tokens
   leftOut.push(...remembered.rest.map(({ id }) => ({ kind: 'recalled', id, reason: 'budget' }) as const))
 
-  const older = takeWhileFits(summaries.slice(0, -1).reverse(), ({ abstract }) => countTokens(abstract), left)
-  left -= older.tokens
-  leftOut.push(...older.rest.map(({ archive }) => ({ kind: 'abstract', id: String(archive), reason: 'budget' }) as const))
+  const earlier = takeWhileFits(summaries.slice(0, -1).reverse(), ({ abstract }) => countTokens(abstract), left)
+  left -= earlier.tokens
+  leftOut.push(...earlier.rest.map(({ archive }) => ({ kind: 'abstract', id: String(archive), reason: 'budget' }) as const))
 
-  const messages = units.filter((unit) => kept.has(unit)).flatMap(messagesOf)
   return {
     overview: withOverview ? latest.overview : null,
-    abstracts: older.taken.map(({ archive, abstract }) => ({ archive, abstract })).reverse(),
+    abstracts: earlier.taken.map(({ archive, abstract }) => ({ archive, abstract })).reverse(),
     recalled: remembered.taken,
-    messages,
+    messages: units.filter((unit) => kept.has(unit)).flatMap(({ messages }) => messages),
     tokens: budget - left,
     messageTokens: [...kept].reduce((sum, { tokens }) => sum + tokens, 0),
     leftOut,
   }
 }
 
-/** A unit as messages; calls that nobody answered get a result, for providers refuse a call without one. */
-function messagesOf({ items, open }: Unit<WindowItem>): Assembled['messages'] {
-  const messages = items.map(({ id, message, view }) => ({ id, message, view, synthetic: false }))
-  return [
-    ...messages,
-    ...open.map((call) => {
-      const view: MessageView = {
-        role: 'tool',
-        text: '',
-        reasoning: '',
-        calls: [],
-        results: [{ id: call, name: null, output: NO_RESULT, failed: true }],
-        media: [],
-      }
-      return { id: `${items[0]?.id ?? ''}:${call}`, message: synthetic(items[0]?.message ?? {}, call), view, synthetic: true }
-    }),
-  ]
+/** Instructions that a conversation begins with hold for all of it. */
+function isLeading({ messages: [first] }: Unit): boolean {
+  return first?.view.role === 'system'
 }
 
-/** In the shape of the message that made the call, as far as it can be told. */
-function synthetic(message: JsonObject, call: string): JsonObject {
-  if (message.type === 'function_call') return { type: 'function_call_output', call_id: call, output: NO_RESULT }
-  const parts = Array.isArray(message.content) ? (message.content as JsonObject[]) : []
-  if (parts.some((part) => part?.type === 'tool_use')) {
-    return { role: 'user', content: [{ type: 'tool_result', tool_use_id: call, content: NO_RESULT, is_error: true }] }
-  }
-  const toolCall = parts.find((part) => part?.type === 'tool-call')
-  if (toolCall !== undefined) {
-    const output = { type: 'error-text', value: NO_RESULT }
-    return { role: 'tool', content: [{ type: 'tool-result', toolCallId: call, toolName: toolCall.toolName ?? 'tool', output }] }
-  }
-  return { role: 'tool', tool_call_id: call, content: NO_RESULT }
+function idsOf({ messages }: Unit): string[] {
+  return messages.filter(({ synthetic }) => !synthetic).map(({ id }) => id)
+}
+
+/** What is missing if of a unit only what the user said is shown. */
+function lostBetween(unit: Unit, spoken: Unit): LeftOut[] {
+  const [said] = spoken.messages
+  const results = unit.messages.find(({ id }) => id === said?.id)?.view.results ?? []
+  const messages = idsOf(unit).filter((id) => id !== said?.id)
+  return [
+    ...messages.map((id) => ({ kind: 'message', id, reason: 'budget' }) as const),
+    ...results.map(({ id }) => ({ kind: 'result', id: `${said?.id}:${id}`, reason: 'budget' }) as const),
+  ]
 }
 
 function takeWhileFits<T>(items: readonly T[], cost: (item: T) => number, budget: number): { taken: T[]; rest: T[]; tokens: number } {

@@ -2,36 +2,63 @@
 import type { Recalled } from './assemble.ts'
 
 const RECALLED = 20
+/** Words of a query beyond these are not looked for. */
+const WANTED = 200
+/** Scripts without spaces. */
+const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 /** Those that match at all, the best first. */
 export function rank(query: string, candidates: readonly Recalled[]): Recalled[] {
-  const wanted = new Set(termsOf(query))
+  const wanted = wantedBy(query)
   if (wanted.size === 0) return []
-  const terms = candidates.map(({ text }) => new Set(termsOf(text)))
-  const weights = new Map(
-    [...wanted].map((term) => [term, Math.log(1 + candidates.length / (1 + terms.filter((set) => set.has(term)).length))]),
-  )
-  return candidates
-    .map((candidate, index) => {
-      const shared = [...wanted].filter((term) => terms[index]?.has(term))
-      const score = shared.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0)
-      return { candidate, index, score: score / Math.sqrt(1 + (terms[index]?.size ?? 0) / 100) }
+  const found = candidates.map(({ text }) => sharedWith(text, wanted))
+  const holders = new Map<string, number>()
+  for (const { shared } of found) for (const term of shared) holders.set(term, (holders.get(term) ?? 0) + 1)
+  const weight = (term: string): number => Math.log(1 + candidates.length / (1 + (holders.get(term) ?? 0)))
+  return found
+    .map(({ shared, count }, index) => {
+      const score = [...shared].reduce((sum, term) => sum + weight(term), 0)
+      return { index, score: score / Math.sqrt(1 + count / 100) }
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score || a.index - b.index)
     .slice(0, RECALLED)
-    .map(({ candidate }) => candidate)
+    .map(({ index }) => candidates[index] as Recalled)
+}
+
+/** Single characters of scripts without spaces are in almost every text: they are looked for only if there is nothing else. */
+function wantedBy(query: string): Set<string> {
+  const terms = new Set<string>()
+  for (const term of termsOf(query)) {
+    terms.add(term)
+    if (terms.size === WANTED) break
+  }
+  const telling = new Set([...terms].filter((term) => !(DENSE.test(term) && [...term].length === 1)))
+  return telling.size > 0 ? telling : terms
+}
+
+/** Which of the terms a text has, and how many terms it has at all. */
+function sharedWith(text: string, wanted: ReadonlySet<string>): { shared: Set<string>; count: number } {
+  const shared = new Set<string>()
+  let count = 0
+  for (const term of termsOf(text)) {
+    count++
+    if (wanted.has(term)) shared.add(term)
+  }
+  return { shared, count }
 }
 
 /** Words in small letters; of scripts without spaces, every character and every pair. */
-function termsOf(text: string): string[] {
-  const terms: string[] = []
-  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}_]+/gu)) {
-    if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(word)) terms.push(word)
+function* termsOf(text: string): Generator<string> {
+  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{M}\p{N}_]+/gu)) {
+    if (!DENSE.test(word)) yield word
     else {
-      const characters = [...word]
-      terms.push(...characters, ...characters.slice(1).map((character, i) => `${characters[i] ?? ''}${character}`))
+      let before = ''
+      for (const character of word) {
+        yield character
+        if (before !== '') yield before + character
+        before = character
+      }
     }
   }
-  return terms
 }
