@@ -38,7 +38,7 @@ export interface Dropped {
   readonly reason: 'orphan' | 'repeated' | 'no role'
 }
 
-export const NO_RESULT = '[No result was recorded for this call.]'
+const NO_RESULT = '[No result was recorded for this call.]'
 
 /** Groups messages into units, in order. What cannot stand in a conversation is dropped, one by one, and told. */
 export function unitsOf(items: readonly Item[], countTokens: (text: string) => number): { units: Unit[]; dropped: Dropped[] } {
