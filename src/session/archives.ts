@@ -16,15 +16,15 @@ import type { CommitFailed, CommitFinished, CommitLeased } from './records.ts'
 import { conflict } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'
 
-/** The message up to which a commit was to take everything has left the branch: choose anew. */
+/** The head on which it was chosen what a commit takes has left the branch: choose anew, or less than was to be kept may stay live. */
 export class BoundaryLeft extends Error {}
 
-/** Takes everything live up to a message. Nothing live there: nothing is written. */
-export function commit(terms: Terms, boundary: Point): Operation<SessionState, Outcome> {
+/** Takes everything live up to a message, which was chosen on a head. Nothing live there: nothing is written. */
+export function commit(terms: Terms, boundary: Point, chosenOn: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     if (boundary.n === 0) return unchanged(state)
     const branch = branchTo(state, state.head)
-    if (!isPointOn(state, branch, boundary)) return { refuse: new BoundaryLeft() }
+    if (!isPointOn(state, branch, chosenOn)) return { refuse: new BoundaryLeft() }
     const upTo = branchTo(state, boundary)
     const live = without(upTo, archivedOf(state))
     if (live.length === 0) return unchanged(state)

@@ -63,7 +63,7 @@ export async function commit(handle: Handle, { key, ...options }: CommitOptions)
     // Also where nothing would be taken, a repeated call has to be answered with its first outcome.
     if (boundary === undefined && key === undefined) return skipped(state.head.n - state.archived.n)
     try {
-      const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }))
+      const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head))
       const at = outcome.placed?.at ?? outcome.first?.at
       if (at === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
       const made = (await handle.state()).archives.find((archive) => archive.session === null && archive.at === at)

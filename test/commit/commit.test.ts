@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
+import { BoundaryLeft, commit } from '../../src/session/archives.ts'
+import { Handle } from '../../src/store/handle.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { appendAll, liveIds, StubModel, withDirectory } from './fixtures.ts'
@@ -160,6 +162,20 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
       )
       const live = (await liveIds(session)).split(' ').filter((id) => id !== '')
       expect([...taken, ...live].sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    }))
+
+  test('is chosen anew if the head it was chosen on has been left, so that as much is kept as was to be', () =>
+    withStore(async (store) => {
+      const session = await store.session('s')
+      await appendAll(session, 'a', 'b', 'c', 'd')
+      const handle = new Handle(store.parts, 's')
+      const [{ head }, { point }] = [await handle.liveState(), await handle.locate('c')]
+      await session.revert('c')
+      await expect(handle.submit({}, (terms) => commit(terms, point, head))).rejects.toThrow(BoundaryLeft)
+      await session.undo()
+      await appendAll(session, 'e')
+      await handle.submit({}, (terms) => commit(terms, point, head))
+      expect(await liveIds(session)).toBe('d e')
     }))
 
   test('that is cancelled keeps its messages readable and in the window, and can be retried', () =>

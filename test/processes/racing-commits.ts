@@ -13,7 +13,10 @@ import { Child } from './children.ts'
 import type { CommitterOptions, Order, Report } from './committer/main.ts'
 import type { SummariserOptions } from './summariser/main.ts'
 
-const SESSIONS = 20
+/** How many moments a session gets: what is told of it grows with each. */
+const MOMENTS_PER_SESSION = 10
+/** How often somebody waits until a task is completed. */
+const COMPLETE_EVERY = 25
 const LEASE_MS = 300
 
 class Committer {
@@ -49,15 +52,16 @@ class Summariser {
   readonly #random: Random
   #child: Child
   #timer: NodeJS.Timeout | undefined
+  #spared = false
 
   constructor(options: SummariserOptions, random: Random) {
     this.#options = options
     this.#random = random
-    this.#child = new Child('summariser', options)
-    this.#killLater()
+    this.#child = this.#start()
   }
 
   spare(): void {
+    this.#spared = true
     clearTimeout(this.#timer)
   }
 
@@ -66,13 +70,19 @@ class Summariser {
     await this.#child.finish()
   }
 
-  #killLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#child.signal('SIGKILL')
-      this.kills++
-      this.#child = new Child('summariser', this.#options)
-      this.#killLater()
-    }, 300 + this.#random.int(1500))
+  /** On a busy machine it may take long to begin; killed before, it would never do anything. */
+  #start(): Child {
+    const child = new Child('summariser', this.#options)
+    child.onLine(() => {
+      if (!this.#spared) this.#timer = setTimeout(() => this.#kill(), this.#random.int(1000))
+    })
+    return child
+  }
+
+  #kill(): void {
+    this.#child.signal('SIGKILL')
+    this.kills++
+    this.#child = this.#start()
   }
 }
 
@@ -83,18 +93,19 @@ export async function raceCommits({ moments, seed }: { readonly moments: number;
   const summariser = new Summariser({ directory, leaseMs: LEASE_MS }, random)
   try {
     await Promise.all(committers.map((one) => one.answer()))
+    const sessions = Math.ceil(moments / MOMENTS_PER_SESSION)
     const appended = new Map<string, string[]>()
     for (let moment = 0; moment < moments; moment++) {
-      const session = `session ${moment % SESSIONS}`
+      const session = `session ${moment % sessions}`
       const ids = Array.from({ length: 1 + random.int(3) }, (_, i) => `${moment}.${i}`)
       appended.set(session, [...(appended.get(session) ?? []), ...ids])
-      const complete = moment % 50 === 49
+      const complete = moment % COMPLETE_EVERY === COMPLETE_EVERY - 1
       const orders = committers.map((_, i): Order => {
         const append = i === 0 ? ids : []
         return { session, append, keep: complete ? 0 : random.int(2), afterMs: random.float() * 4, complete: complete && i === 0 }
       })
       // A session begins with its first message; only then can others commit it.
-      const alone = moment < SESSIONS ? orders.slice(0, 1) : orders
+      const alone = moment < sessions ? orders.slice(0, 1) : orders
       const [first] = await Promise.all(alone.map((order, i) => (committers[i] as Committer).order(order)))
       if (first?.status === 'completed') await checkCompleted(directory, session, first.archive as number)
     }

@@ -23,6 +23,7 @@ const store = await openStore(directory)
 // Who is killed often must be allowed many attempts.
 const worker = new Worker(store, { model: new SlowModel(), leaseMs, attempts: 1000 })
 worker.start()
+process.stdout.write('ready\n')
 await testIsDone()
 await worker.stop()
 await store.close()

@@ -91,9 +91,15 @@ class SessionCheck {
       if (wish.id === this.#id && !isThere) this.#find('acknowledged and lost', `the fork ${wish.name}`)
       return
     }
-    if (this.#isPurged(answer?.version)) return
     const { counted } = this.#found
-    if (counted.some((one) => versionOf(one) === answer?.version && wishOf(one.record) === wish.name)) return
+    if (wish.kind === 'commit') {
+      // It is not told the version, so whether it was purged cannot be told either.
+      const isThere = this.#found.kept > 0 || counted.some(({ record }) => wishOf(record) === wish.name)
+      if (!isThere) this.#lose('acknowledged and lost', `the commit ${wish.name}`)
+      return
+    }
+    if (this.#isPurged(answer?.version)) return
+    if (isOwn) return
     // Of a record that is written twice, the other copy may be the one that is left.
     if (counted.some(({ record }) => wishOf(record) === wish.name && WRITTEN_TWICE.has(record.type))) return
     const step = this.#stepOf(answer?.version)

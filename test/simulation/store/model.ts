@@ -3,13 +3,14 @@
  * wished, in the order in which the records stand, and nothing of positions, depths or runs; so it can be held against what the store shows.
  */
 import type { Counted } from '../../../src/record/fold.ts'
-import { messageId } from '../../../src/session/records.ts'
+import { type CommitRequested, messageId } from '../../../src/session/records.ts'
 import { byName, type View, type Wish } from './wish.ts'
 
 interface Message {
   readonly id: string
   readonly mark: string
   readonly parent: string | null
+  readonly inherited: boolean
 }
 
 /** A record that must not stand where it does. */
@@ -19,6 +20,7 @@ export class NaiveSession {
   status: 'absent' | 'live' | 'deleted' = 'absent'
   #messages = new Map<string, Message>()
   #head: string | null = null
+  #archived = new Set<string>()
   #undo: (string | null)[] = []
   #title: string | null = null
   #tags = new Set<string>()
@@ -30,12 +32,13 @@ export class NaiveSession {
     this.status = 'live'
     this.#messages = new Map()
     this.#head = null
+    this.#archived = new Set()
     this.#undo = []
     this.#title = title
     this.#tags = new Set()
     this.#snapshots = new Map()
     this.#entries = new Map()
-    for (const { id, mark } of inherited) this.#add(id, mark)
+    for (const { id, mark } of inherited) this.#add(id, mark, true)
   }
 
   carryOut(wish: Wish, { record }: Counted): void {
@@ -71,6 +74,9 @@ export class NaiveSession {
         if (wish.removes) this.#entries.delete(wish.entry)
         else this.#entries.set(wish.entry, wish.name)
         break
+      case 'commit':
+        this.#commit(wish.keep, record as unknown as CommitRequested)
+        break
       case 'delete':
         this.status = 'deleted'
         break
@@ -80,8 +86,12 @@ export class NaiveSession {
   }
 
   view(): View {
+    const messages = this.pathTo(this.#head)
+    const live = messages.map(({ id }) => id).filter((id) => !this.#archived.has(id))
     return {
-      messages: this.pathTo(this.#head),
+      messages,
+      live,
+      messageCount: live.length,
       title: this.#title,
       tags: [...this.#tags].sort(),
       snapshots: [...this.#snapshots].map(([name, id]) => [name, this.pathTo(id).length] as const).sort(byName),
@@ -105,9 +115,22 @@ export class NaiveSession {
     }
   }
 
-  #add(id: string, mark: string): void {
+  /** What the record says of how far it goes is believed, since others may have appended meanwhile; what it takes is not. */
+  #commit(keep: number, { takes, covers }: CommitRequested): void {
+    const path = this.pathTo(this.#head).map(({ id }) => id)
+    const depth = Math.max(...[...takes, ...covers].map(({ to }) => to))
+    const taken = path.slice(0, depth).filter((id) => !this.#archived.has(id))
+    const own = taken.filter((id) => this.#messages.get(id)?.inherited === false)
+    if (taken.length === 0) throw new Impossible('a commit of nothing')
+    if (path.length - depth < keep) throw new Impossible(`a commit up to message ${depth} of ${path.length} that was to keep ${keep}`)
+    const said = takes.reduce((sum, { from, to }) => sum + to - from, 0)
+    if (said !== own.length) throw new Impossible(`a commit that takes ${said} messages instead of ${own.length}`)
+    for (const id of taken) this.#archived.add(id)
+  }
+
+  #add(id: string, mark: string, inherited = false): void {
     if (this.#messages.has(id)) throw new Impossible(`the message ${id} twice`)
-    this.#messages.set(id, { id, mark, parent: this.#head })
+    this.#messages.set(id, { id, mark, parent: this.#head, inherited })
     this.#head = id
   }
 

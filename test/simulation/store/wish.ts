@@ -25,6 +25,7 @@ export type Wish = Named &
     | { readonly kind: 'snapshot'; readonly snapshot: string; readonly at: string | undefined }
     | { readonly kind: 'revert'; readonly target: string }
     | { readonly kind: 'entries'; readonly entry: string; readonly removes: boolean }
+    | { readonly kind: 'commit'; readonly keep: number }
     | { readonly kind: 'fork'; readonly id: string; readonly at: string | undefined }
     | { readonly kind: 'undo' | 'delete' | 'restore' | 'create' | 'purge' | 'read' }
   )
@@ -34,6 +35,9 @@ export type Kind = Wish['kind']
 /** What a reader is shown of a session. */
 export interface View {
   readonly messages: readonly { readonly id: string; readonly mark: string }[]
+  /** Those that no archive holds, and how many the session says they are. */
+  readonly live: readonly string[]
+  readonly messageCount: number
   readonly title: string | null
   readonly tags: readonly string[]
   readonly snapshots: readonly (readonly [name: string, messages: number])[]
@@ -71,6 +75,11 @@ export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
       return done(await session.undo(options))
     case 'entries':
       return done(await session.putEntries([{ channel: CHANNEL, key: wish.entry, ...(wish.removes ? {} : { value: wish.name }) }], options))
+    case 'commit': {
+      const committed = await session.commit({ keep: wish.keep, ...(wish.key === undefined ? {} : { key: wish.key }) })
+      if (committed.status === 'skipped') return { told: 'read' }
+      return { told: committed.duplicate ? 'duplicate' : 'done' }
+    }
     case 'delete':
       return done(await session.delete(options))
     case 'restore':
@@ -95,13 +104,15 @@ function done({ version, duplicate, ids }: { version: string; duplicate: boolean
 /** What a session shows, with the version that it has. Without a view if it changed meanwhile. */
 export async function viewOf(store: Store, id: string): Promise<{ version: string; view: View | undefined }> {
   const session = await store.session(id)
-  const { version, title, tags, snapshots, canUndo } = await session.info()
-  const { messages } = await session.messages({ limit: 1000 })
+  const { version, title, tags, snapshots, canUndo, messageCount } = await session.info()
+  const { messages } = await session.messages({ archived: true, limit: 1000 })
   const entries: [string, string][] = []
   for await (const { key, value } of session.entries(CHANNEL)) entries.push([key, value as string])
   if ((await session.version()) !== version) return { version, view: undefined }
   const view = {
     messages: messages.map((message) => ({ id: message.id, mark: message.message.mark as string })),
+    live: messages.filter(({ archive }) => archive === null).map((message) => message.id),
+    messageCount,
     title,
     tags: tags.toSorted(),
     snapshots: snapshots.map(({ name, messageCount }) => [name, messageCount] as const).toSorted(byName),
@@ -133,13 +144,30 @@ const USUAL: readonly Kind[] = [
   'undo',
   'entries',
   'fork',
+  'commit',
+  'commit',
   'read',
   'read',
 ]
 export const KINDS: Record<'never' | 'sometimes' | 'often', readonly Kind[]> = {
   never: USUAL,
   sometimes: [...USUAL, 'delete', 'restore', 'create', 'purge'],
-  often: ['append', 'append', 'append', 'revert', 'snapshot', 'fork', 'read', 'delete', 'delete', 'restore', 'create', 'purge', 'purge'],
+  often: [
+    'append',
+    'append',
+    'append',
+    'revert',
+    'snapshot',
+    'fork',
+    'commit',
+    'read',
+    'delete',
+    'delete',
+    'restore',
+    'create',
+    'purge',
+    'purge',
+  ],
 }
 
 const TAGS = ['red', 'green', 'blue']
@@ -164,6 +192,8 @@ export function makeWish(random: Random, kind: Kind, name: string, session: stri
       return { ...keyed, kind, target: some(known.messages, 0.7) ?? `s${random.int(3)}` }
     case 'entries':
       return { ...keyed, kind, entry: `k${random.int(3)}`, removes: random.chance(0.2) }
+    case 'commit':
+      return { ...keyed, kind, keep: random.int(3), expect: undefined }
     case 'fork':
       return { ...keyed, kind, id: `fork ${name}`, at: some(known.messages, 0.5) }
     default:
