@@ -99,7 +99,7 @@ class SessionCheck {
       return
     }
     if (this.#isPurged(answer?.version)) return
-    if (isOwn) return
+    if (first !== undefined && wishOf(first.record) === wish.name) return
     // Of a record that is written twice, the other copy may be the one that is left.
     if (counted.some(({ record }) => wishOf(record) === wish.name && WRITTEN_TWICE.has(record.type))) return
     const step = this.#stepOf(answer?.version)
