@@ -3,6 +3,7 @@
 export type { DraftMemory, Model, PromptMessage, SummaryAnswer, SummaryRequest } from './commit/model.ts'
 export { InputTooLong, ModelUnavailable } from './commit/model.ts'
 export { extractive } from './commit/models/extractive.ts'
+export { type OpenAiOptions, openAi } from './commit/models/openai.ts'
 export { type Attempt, Worker, type WorkerOptions, type WorkerStatus } from './commit/worker.ts'
 export { FORMATS, type Format } from './dialect/formats.ts'
 export { type DoctorOptions, type DoctorProgress, doctor } from './doctor/doctor.ts'

@@ -87,12 +87,14 @@ export class Worker {
     return { running, waiting: this.#due.size - running, completed: this.#completed, failed: this.#failed, breaker: this.#breaker.status }
   }
 
-  /** Works in the background until it is stopped. */
+  /** Works in the background until it is stopped, or until the store is closed. What is wrong with the store meanwhile is tried again. */
   start(): void {
     this.#loop ??= this.#run(() => false)
+    // Whoever stops it, or runs it, is told.
+    this.#loop.catch(() => undefined)
   }
 
-  /** Works until it is stopped. Rejects if the store itself fails. */
+  /** Works until it is stopped. Rejects if the store is closed, or cannot be used at all. */
   async run(): Promise<void> {
     this.start()
     await this.#loop
@@ -123,13 +125,25 @@ export class Worker {
     this.#waiter = waiter
     try {
       while (!waiter.ended) {
-        await this.#due.notice()
-        this.#startWhatIsDue()
-        if (isDone()) return
+        if (await this.#noticed()) {
+          this.#startWhatIsDue()
+          if (isDone()) return
+        }
         await waiter.wait(this.#due.nextMs())
       }
     } finally {
       waiter.close()
+    }
+  }
+
+  /** False if the store could not tell what has changed, this time. */
+  async #noticed(): Promise<boolean> {
+    try {
+      await this.#due.notice()
+      return true
+    } catch (error) {
+      if (error instanceof HoldfastError && error.retryable) return false
+      throw error
     }
   }
 

@@ -249,7 +249,7 @@ test('a damaged session is shown as far as it can be read, with a warning and ex
 test.each(['m0', 'm1', 'm3'])('that %s cannot be read is told, although it stands in a segment that was sealed long ago', async (lost) => {
   const cli = new Cli()
   for (const id of ['m0', 'm1', 'm2', 'm3', 'm4']) {
-    await cli.prepare(async (store) => (await store.session('a')).append({ id, content: id, more: 'x'.repeat(150_000) }))
+    await cli.prepare(async (store) => (await store.session('a')).append({ id, content: id, more: 'x'.repeat(400_000) }))
   }
   const sessions = join(cli.store, 'sessions')
   const names = readdirSync(sessions, { recursive: true }).filter((name) => String(name).endsWith('.jsonl'))
