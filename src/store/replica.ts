@@ -249,7 +249,7 @@ export class Replica<S> {
     let state = tail.state
     let urgent = false
     for (const item of waiting) {
-      const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key))
+      const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key, state))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
         if (planned.length === 0) return { group, planned, counted, keys, state, urgent, opens: decision.opens }
         break
@@ -285,9 +285,10 @@ export class Replica<S> {
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
-  #known(item: Waiting<S>, key: KeyHash): KeyEntry | undefined {
+  #known(item: Waiting<S>, key: KeyHash, state: S): KeyEntry | undefined {
     const entry = this.#tail.keys.get(key) ?? item.known.get(key)
-    return entry !== undefined && entry.at >= this.#options.model.keysFrom(this.#tail.state) ? entry : undefined
+    // By the state planned so far: an incarnation may begin in this very group.
+    return entry !== undefined && entry.at >= this.#options.model.keysFrom(state) ? entry : undefined
   }
 
   /** The body of a record, or why there can be none. */
@@ -364,21 +365,18 @@ export class Replica<S> {
     )
   }
 
-  /** Places a seal, or meets one that another process placed first. */
+  /** Tries to place a seal. If another process was first, whoever wanted it decides again whether it still does. */
   async #seal(why: SealReason): Promise<void> {
     const { journal } = this.#options
     const tail = this.#tail
     const sync = why !== 'sync failed'
-    const body = this.#sealBody(why, sync ? undefined : tail.suspectFrom)
-    for (let races = 0; races <= this.#limits.races && !tail.sealed; races++) {
-      const group = new Group(tail.end, tail.prev)
-      group.add(body)
-      const appended = await journal.append(tail.segment, tail.end, group.bytes, { hurry: true, urgent: true, sync })
-      if (appended.refusal !== undefined) throw appended.refusal
-      if (await tail.pull()) continue
-      tail.unload()
-      await tail.load()
-    }
+    const group = new Group(tail.end, tail.prev)
+    group.add(this.#sealBody(why, sync ? undefined : tail.suspectFrom))
+    const appended = await journal.append(tail.segment, tail.end, group.bytes, { hurry: true, urgent: true, sync })
+    if (appended.refusal !== undefined) throw appended.refusal
+    if (await tail.pull()) return
+    tail.unload()
+    await tail.load()
   }
 
   #sealBody(why: SealReason, from?: number): Body {

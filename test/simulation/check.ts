@@ -95,11 +95,9 @@ class JournalCheck {
 
   #checkNothingTwice(): void {
     const wishes = new Map<unknown, number>()
-    let born = -1
     for (const { record, at } of this.#counted) {
-      // A key belongs to one incarnation.
-      if (record.type === 'session.created') born = at
-      const key = `${born} ${String(record.key)}`
+      // A key belongs to one incarnation: the one that its writer saw, for where that began may be among what the stated limit has cost.
+      const key = `${String(record.life)} ${String(record.key)}`
       if (record.type !== 'session.created' && wishes.has(key))
         this.#find('written twice', `${String(record.key)} at ${wishes.get(key)} and ${at}`)
       wishes.set(key, at)

@@ -66,7 +66,11 @@ function operationFor(wish: Wish, attempt: string, expected: number | undefined)
       if (wish.kind !== 'create' && !seen.alive) return { refuse: ABSENT }
       if (expected !== undefined && seen.count !== expected) return { refuse: NOT_EXPECTED }
       const opens = wish.kind === 'create' ? ({ opens: 'new incarnation' } as const) : {}
-      return { ...opens, write: { type, payload: { ...payload, saw: seen.count } }, answer: ({ at }) => ({ told: 'done', at, seen }) }
+      return {
+        ...opens,
+        write: { type, payload: { ...payload, saw: seen.count, life: seen.born } },
+        answer: ({ at }) => ({ told: 'done', at, seen }),
+      }
     },
   }
 }
