@@ -246,10 +246,17 @@ export class Tail<S> {
     })
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
-    await this.#journal.roll(first, Buffer.concat([...checkpoints, ...carried].flatMap((line) => [LEAD_IN, line])), { urgent })
-    this.#suspectFrom = undefined
+    await this.#journal.roll(
+      first,
+      Buffer.concat([...checkpoints, ...carried.map(({ bytes }) => bytes)].flatMap((line) => [LEAD_IN, line])),
+      { urgent },
+    )
     this.#unsynced.clear()
     await this.pull()
+    // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
+    // late to count, and is carried into the segment after this one.
+    const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)
+    this.#suspectFrom = late && this.#suspectFrom !== undefined ? from : undefined
   }
 
   async #loadFrom(segments: readonly number[], index: number): Promise<boolean> {
@@ -333,14 +340,14 @@ export class Tail<S> {
   }
 
   /** The counted lines from a position on, verbatim, in order of their positions. */
-  async #countedLines(from: number, before: number): Promise<Buffer[]> {
+  async #countedLines(from: number, before: number): Promise<Line[]> {
     const lines = new Map<number, Buffer>()
     const start = (await this.#journal.segments()).findLast((first) => first <= from) ?? 0
     for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false })) {
       if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
       lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
     }
-    return [...lines].sort(([a], [b]) => a - b).map(([, bytes]) => bytes)
+    return [...lines].sort(([a], [b]) => a - b).map(([at, bytes]) => ({ at, bytes }))
   }
 }
 
