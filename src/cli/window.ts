@@ -54,9 +54,10 @@ function textOf({ overview, abstracts, recalled, messages }: Window): string {
 /** `3 messages (budget), 1 message (orphan)` */
 function toldOf(leftOut: Window['leftOut']): string {
   const counts = new Map<string, number>()
-  for (const { kind, reason } of leftOut) {
-    const what = `${kind} (${reason})`
-    counts.set(what, (counts.get(what) ?? 0) + 1)
+  for (const one of leftOut) {
+    // Messages that were not even read come as a number.
+    const what = `${one.kind === 'messages' ? 'message' : one.kind} (${one.reason})`
+    counts.set(what, (counts.get(what) ?? 0) + (one.kind === 'messages' ? one.count : 1))
   }
   return [...counts].map(([what, count]) => `${count} × ${what}`).join(', ')
 }

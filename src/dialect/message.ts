@@ -39,15 +39,17 @@ interface Draft {
   /** How many texts stand in front of the last result. */
   early: number
   reasoning: string[]
-  calls: ToolCall[]
-  results: ToolResult[]
+  /** By id. */
+  calls: Map<string, ToolCall>
+  results: Map<string, ToolResult>
   media: string[]
 }
 
 export function viewOf(message: JsonObject): MessageView {
-  const draft: Draft = { text: [], early: 0, reasoning: [], calls: [], results: [], media: [] }
+  const draft: Draft = { text: [], early: 0, reasoning: [], calls: new Map(), results: new Map(), media: [] }
   addMessage(draft, message)
-  const { text, early, reasoning, calls, results, media } = draft
+  const { text, early, reasoning, media } = draft
+  const [calls, results] = [[...draft.calls.values()], [...draft.results.values()]]
   const closing = results.length === 0 ? '' : joined(text.slice(early))
   return { role: roleOf(message, draft), text: joined(text), closing, reasoning: joined(reasoning), calls, results, media }
 }
@@ -76,10 +78,10 @@ const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
 function roleOf(message: JsonObject, { calls, results, text }: Draft): Role | undefined {
   const named = typeof message.role === 'string' ? ROLES.get(message.role) : undefined
   // Anthropic sends results as the user's message, and the AI SDK's UI messages hold calls with their results.
-  if (named === 'user' && results.length > 0 && joined(text) === '') return 'tool'
+  if (named === 'user' && results.size > 0 && joined(text) === '') return 'tool'
   if (named !== undefined) return named
-  if (calls.length > 0 || message.type === 'reasoning') return 'assistant'
-  return results.length > 0 ? 'tool' : undefined
+  if (calls.size > 0 || message.type === 'reasoning') return 'assistant'
+  return results.size > 0 ? 'tool' : undefined
 }
 
 function addMessage(draft: Draft, message: JsonObject): void {
@@ -161,16 +163,16 @@ function addVikingTool(draft: Draft, part: JsonObject): void {
 
 /** An id that comes twice in one message counts once: nobody could tell the answers apart. */
 function addCall(draft: Draft, id: Json | undefined, name: Json | undefined, input: Json | undefined): void {
-  if (typeof id !== 'string' || id === '' || draft.calls.some((call) => call.id === id)) return
-  draft.calls.push({ id, name: asText(name) || 'tool', input: input ?? {} })
+  if (typeof id !== 'string' || id === '' || draft.calls.has(id)) return
+  draft.calls.set(id, { id, name: asText(name) || 'tool', input: input ?? {} })
 }
 
 function addResult(
   draft: Draft,
   { id, name, output, failed = false }: { id: Json | undefined; name?: Json | undefined; output: Json | undefined; failed?: boolean },
 ): void {
-  if (typeof id !== 'string' || id === '' || draft.results.some((result) => result.id === id)) return
-  draft.results.push({ id, name: asText(name) || null, output: output ?? '', failed })
+  if (typeof id !== 'string' || id === '' || draft.results.has(id)) return
+  draft.results.set(id, { id, name: asText(name) || null, output: output ?? '', failed })
   draft.early = draft.text.length
 }
 

@@ -5,7 +5,7 @@
  * and nowhere else. It says what it left out.
  */
 import { isSpoken } from './turns.ts'
-import { type Item, type Shown, spokenIn, type Unit, unitsOf } from './units.ts'
+import { type Dropped, type Item, type Shown, type Unit, unitsOf, withoutResults } from './units.ts'
 
 /** An archive whose summary may stand for its messages. */
 export interface Summary {
@@ -34,15 +34,13 @@ export interface Recalled {
 }
 
 /** What is missing, and why. */
-export interface LeftOut {
-  /**
-   * `result`: one result of a message that is there; its id is that of the message, a colon and that of the call. `messages`: so many
-   * older ones, as its id says, which nobody looked at.
-   */
-  readonly kind: 'message' | 'messages' | 'result' | 'overview' | 'abstract' | 'recalled'
-  readonly id: string
-  readonly reason: 'budget' | 'orphan' | 'repeated' | 'no role'
-}
+export type LeftOut =
+  | Dropped
+  | { readonly kind: 'message' | 'overview' | 'abstract' | 'recalled'; readonly id: string; readonly reason: 'budget' }
+  /** One result of a message that is there. */
+  | { readonly kind: 'result'; readonly id: string; readonly call: string; readonly reason: 'budget' }
+  /** So many older ones, which nobody looked at. */
+  | { readonly kind: 'messages'; readonly count: number; readonly reason: 'budget' }
 
 export interface Assembled {
   readonly overview: string | null
@@ -67,16 +65,14 @@ export function assemble({ budget, items, older = 0, summaries, recalled, countT
     left -= unit.tokens
   }
 
-  const newestUser = units.findLastIndex(({ messages }) => messages.some(({ view }) => isSpoken(view)))
-  if (newestUser !== -1) {
-    const unit = units[newestUser] as Unit
+  const newest = items.findLast(({ view }) => isSpoken(view))
+  const place = units.findLastIndex(({ messages }) => messages.some(({ id }) => id === newest?.id))
+  const spoken = units[place]
+  if (newest !== undefined && spoken !== undefined) {
     // What the user said together with results that do not fit is shown without them.
-    const spoken = unit.tokens > left ? spokenIn(unit, countTokens) : undefined
-    if (spoken !== undefined) {
-      units[newestUser] = spoken
-      leftOut.push(...lostBetween(unit, spoken))
-    }
-    keep(spoken ?? unit)
+    const alone = spoken.tokens > left ? withoutResults(newest, countTokens) : undefined
+    if (alone !== undefined) units.splice(place, 1, spoken, alone)
+    keep(alone ?? spoken)
   }
   const [first] = units
   if (first !== undefined && isLeading(first) && !kept.has(first) && first.tokens <= left) keep(first)
@@ -93,9 +89,11 @@ export function assemble({ budget, items, older = 0, summaries, recalled, countT
     if (unit.tokens > left) break
     keep(unit)
   }
-  for (const unit of units)
-    if (!kept.has(unit)) leftOut.push(...idsOf(unit).map((id) => ({ kind: 'message', id, reason: 'budget' }) as const))
-  if (older > 0) leftOut.push({ kind: 'messages', id: String(older), reason: 'budget' })
+  const messages = units.filter((unit) => kept.has(unit)).flatMap((unit) => unit.messages)
+  const shown = new Set(messages.map(({ id }) => id))
+  const missing = units.filter((unit) => !kept.has(unit)).flatMap((unit) => unit.messages)
+  leftOut.push(...missingOf(missing, shown))
+  if (older > 0) leftOut.push({ kind: 'messages', count: older, reason: 'budget' })
 
   const remembered = takeWhileFits(recalled, ({ text }) => countTokens(text), Math.min(left, Math.floor(budget * RECALL_SHARE)))
   left -= remembered.tokens
@@ -109,10 +107,11 @@ export function assemble({ budget, items, older = 0, summaries, recalled, countT
     overview: withOverview ? latest.overview : null,
     abstracts: earlier.taken.map(({ archive, abstract }) => ({ archive, abstract })).reverse(),
     recalled: remembered.taken,
-    messages: units.filter((unit) => kept.has(unit)).flatMap(({ messages }) => messages),
+    messages,
     tokens: budget - left,
     messageTokens: [...kept].reduce((sum, { tokens }) => sum + tokens, 0),
-    leftOut,
+    // With a message, its results are gone as well.
+    leftOut: leftOut.filter((one) => one.kind !== 'result' || shown.has(one.id)),
   }
 }
 
@@ -121,18 +120,14 @@ function isLeading({ messages: [first] }: Unit): boolean {
   return first?.view.role === 'system'
 }
 
-function idsOf({ messages }: Unit): string[] {
-  return messages.filter(({ synthetic }) => !synthetic).map(({ id }) => id)
-}
-
-/** What is missing if of a unit only what the user said is shown. */
-function lostBetween(unit: Unit, spoken: Unit): LeftOut[] {
-  const [said] = spoken.messages
-  const results = unit.messages.find(({ id }) => id === said?.id)?.view.results ?? []
-  const messages = idsOf(unit).filter((id) => id !== said?.id)
+/** Of messages that were divided and are shown in part, the results; of the others, the messages themselves, each once. */
+function missingOf(messages: readonly Shown[], shown: ReadonlySet<string>): LeftOut[] {
+  const own = messages.filter(({ synthetic }) => !synthetic)
+  const whole = new Set(own.map(({ id }) => id).filter((id) => !shown.has(id)))
+  const results = own.filter(({ id }) => shown.has(id)).flatMap(({ id, view }) => view.results.map((result) => ({ id, call: result.id })))
   return [
-    ...messages.map((id) => ({ kind: 'message', id, reason: 'budget' }) as const),
-    ...results.map(({ id }) => ({ kind: 'result', id: `${said?.id}:${id}`, reason: 'budget' }) as const),
+    ...[...whole].map((id) => ({ kind: 'message', id, reason: 'budget' }) as const),
+    ...results.map(({ id, call }) => ({ kind: 'result', id, call, reason: 'budget' }) as const),
   ]
 }
 

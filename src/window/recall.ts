@@ -51,14 +51,24 @@ function sharedWith(text: string, wanted: ReadonlySet<string>): { shared: Set<st
 /** Words in small letters; of scripts without spaces, every character and every pair. */
 function* termsOf(text: string): Generator<string> {
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{M}\p{N}_]+/gu)) {
-    if (!DENSE.test(word)) yield word
-    else {
-      let before = ''
-      for (const character of word) {
-        yield character
-        if (before !== '') yield before + character
-        before = character
-      }
-    }
+    if (DENSE.test(word)) yield* denseTermsOf(word)
+    else yield word
   }
+}
+
+/** Words of other scripts may stand among these without a space. */
+function* denseTermsOf(text: string): Generator<string> {
+  let [before, word] = ['', '']
+  for (const character of text) {
+    const isDense = DENSE.test(character)
+    if (!isDense) word += character
+    else {
+      if (word !== '') yield word
+      yield character
+      if (before !== '') yield before + character
+      word = ''
+    }
+    before = isDense ? character : ''
+  }
+  if (word !== '') yield word
 }

@@ -4,8 +4,8 @@
  * without a result gets one that says so.
  *
  * Messages that are parts of one answer belong together as well: reasoning and what came of it, and calls that were made at once but
- * written down one by one, as Responses items and the logs of Anthropic's clients are. Messages of OpenAI's chat are not joined so: two of
- * them in a row are two answers, the first of which was never served.
+ * written down one by one, as Responses items and the logs of Anthropic's clients are. In other shapes two messages with calls in a row are
+ * two answers, the first of which was never served.
  */
 import type { MessageView, ToolCall } from '../dialect/message.ts'
 import { viewOf } from '../dialect/message.ts'
@@ -30,15 +30,15 @@ export interface Unit {
   readonly tokens: number
 }
 
-export interface Dropped {
-  /** A message, or one of the results in it: then the id is that of the message, a colon and that of the call. */
-  readonly kind: 'message' | 'result'
-  readonly id: string
-  /** `orphan`: a result without its call, or reasoning that came to nothing. `repeated`: a second result. `no role`: nobody knows whose it is. */
-  readonly reason: 'orphan' | 'repeated' | 'no role'
-}
+/**
+ * A message that cannot stand in a conversation, or one of the results in it, by the id of the call. `orphan`: a result without its call,
+ * or reasoning that came to nothing. `repeated`: a second result. `no role`: nobody knows whose it is.
+ */
+export type Dropped =
+  | { readonly kind: 'message'; readonly id: string; readonly reason: 'orphan' | 'repeated' | 'no role' }
+  | { readonly kind: 'result'; readonly id: string; readonly call: string; readonly reason: 'orphan' | 'repeated' }
 
-const NO_RESULT = '[No result was recorded for this call.]'
+export const NO_RESULT = '[No result was recorded for this call.]'
 
 /** Groups messages into units, in order. What cannot stand in a conversation is dropped, one by one, and told. */
 export function unitsOf(items: readonly Item[], countTokens: (text: string) => number): { units: Unit[]; dropped: Dropped[] } {
@@ -47,12 +47,11 @@ export function unitsOf(items: readonly Item[], countTokens: (text: string) => n
   return grouping.finish()
 }
 
-/** A part of the message that the user said in a unit, without the results around it; undefined if there is no such part. */
-export function spokenIn({ messages }: Unit, countTokens: (text: string) => number): Unit | undefined {
-  const said = messages.findLast(({ view }) => view.role === 'user')
-  const message = said === undefined ? undefined : withResults(said.message, new Set(), true)
-  if (said === undefined || message === undefined) return undefined
-  const alone = { ...shown(said.id, message, countTokens), synthetic: false }
+/** What is said in a message, without the results that it brings; undefined if its shape cannot be divided. */
+export function withoutResults({ id, message }: Item, countTokens: (text: string) => number): Unit | undefined {
+  const rest = withResults(message, new Set(), true)
+  if (rest === undefined) return undefined
+  const alone = { ...shown(id, rest, countTokens), synthetic: false }
   return { messages: [alone], tokens: alone.tokens }
 }
 
@@ -82,16 +81,16 @@ class Grouping {
       this.#dropped.push({ kind: 'message', id: item.id, reason: 'no role' })
       return
     }
-    const foreign = results.filter(({ id }) => !calls.some((call) => call.id === id)).map(({ id }) => id)
+    const own = new Set(calls.map(({ id }) => id))
+    const foreign = results.map(({ id }) => id).filter((id) => !own.has(id))
     if (foreign.length > 0 || role === 'tool') this.#answer(item, foreign)
     else this.#lead(item)
   }
 
   finish(): { units: Unit[]; dropped: Dropped[] } {
     const units = this.#groups.flatMap((group) => {
-      const [first] = group.lead
-      if (group.lead.length > 1 || first?.message.type !== 'reasoning') return [this.#unit(group)]
-      this.#dropped.push({ kind: 'message', id: first.id, reason: 'orphan' })
+      if (!group.lead.every(({ message }) => message.type === 'reasoning')) return [this.#unit(group)]
+      for (const { id } of group.lead) this.#dropped.push({ kind: 'message', id, reason: 'orphan' })
       return []
     })
     return { units, dropped: this.#dropped }
@@ -111,22 +110,30 @@ class Grouping {
     this.#unfinished = group.open.size > 0 || isThought(group) ? group : undefined
   }
 
-  /** Gives results to the groups that wait for them. A message whose results belong to several is divided; what it says goes with the last. */
+  /**
+   * Gives results to the groups that wait for them. A message whose results belong to several is divided. What the user says beside
+   * results stays with them where that is its place; if they came late, so that something was said meanwhile, it stands alone.
+   */
   #answer(item: Item, ids: readonly string[]): void {
     this.#unfinished = undefined
     // What makes calls itself cannot stand behind those of others.
     const waiting = item.view.calls.length > 0 ? [] : ids.filter((id) => this.#byCall.get(id)?.open.has(id))
     const groups = [...new Set(waiting.map((id) => this.#byCall.get(id) as Group))]
-    const useless = ids.filter((id) => !waiting.includes(id))
-    if (groups.length === 0) this.#withoutResults(item, useless)
-    else if (groups.length === 1 && useless.length === 0) this.#serve(groups[0] as Group, item, waiting)
+    const served = new Set(waiting)
+    const useless = ids.filter((id) => !served.has(id))
+    const last = groups.at(-1)
+    const inPlace = item.view.role === 'tool' || last === this.#groups.at(-1)
+    if (last === undefined) this.#withoutResults(item, useless)
+    else if (groups.length === 1 && useless.length === 0 && inPlace) this.#serve(last, item, waiting)
     else {
       this.#dropResults(item, useless)
       for (const group of groups) {
         const mine = waiting.filter((id) => this.#byCall.get(id) === group)
-        const part = withResults(item.message, new Set(mine), group === groups.at(-1))
+        const part = withResults(item.message, new Set(mine), group === last && inPlace)
         if (part !== undefined) this.#serve(group, shown(item.id, part, this.#countTokens), mine)
       }
+      const rest = inPlace ? undefined : withResults(item.message, new Set(), true)
+      if (rest !== undefined) this.#lead(shown(item.id, rest, this.#countTokens))
     }
   }
 
@@ -142,8 +149,8 @@ class Grouping {
     }
   }
 
-  #dropResults({ id: message }: Item, ids: readonly string[]): void {
-    for (const id of ids) this.#dropped.push({ kind: 'result', id: `${message}:${id}`, reason: this.#reasonFor(id) })
+  #dropResults({ id }: Item, calls: readonly string[]): void {
+    for (const call of calls) this.#dropped.push({ kind: 'result', id, call, reason: this.#reasonFor(call) })
   }
 
   #serve(group: Group, item: Item, ids: readonly string[]): void {
@@ -190,7 +197,8 @@ function isThought({ lead }: Group): boolean {
 }
 
 /** One more call of an answer that is written down in parts. */
-function isPart({ message, view }: Item, { lead, open }: Group): boolean {
-  const inParts = [message, ...lead.map((item) => item.message)].every((one) => !Array.isArray(one.tool_calls))
-  return inParts && view.calls.length > 0 && open.size > 0
+function isPart({ message, view }: Item, { open }: Group): boolean {
+  if (view.calls.length === 0 || open.size === 0) return false
+  const parts = Array.isArray(message.content) ? (message.content as (JsonObject | null)[]) : []
+  return message.role === undefined || parts.some((part) => part?.type === 'tool_use')
 }

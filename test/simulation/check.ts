@@ -40,7 +40,12 @@ export function checkRun(input: CheckInput): { findings: Finding[]; limits: numb
 }
 
 /** One rotten bit costs the line that it is in, or two where it was the end of one; it changes nothing about any other. */
-export function checkRot(rotten: { readonly journal: number; readonly at: number }, before: Journals, after: Journals): Finding[] {
+export function checkRot(
+  rotten: { readonly journal: number; readonly at: number },
+  before: Journals,
+  after: Journals,
+  lostWriteBack: boolean,
+): Finding[] {
   const findings: Finding[] = []
   for (const [index, journal] of before.entries()) {
     // By id: of a record that stands twice, or is carried along, another copy may count now.
@@ -54,7 +59,8 @@ export function checkRot(rotten: { readonly journal: number; readonly at: number
     for (const { at, record } of after[index]?.counted ?? []) {
       if (!known.has(record.id)) findings.push({ what: 'rot made a record', detail: `at ${at}` })
     }
-    findings.push(...checkLoadedAfterRot(journal, after[index] as JournalFound))
+    // Where the stated limit cost records, checkpoints still tell of them, and which of them is read changes with the rot.
+    if (!lostWriteBack) findings.push(...checkLoadedAfterRot(journal, after[index] as JournalFound))
   }
   return findings
 }

@@ -6,6 +6,7 @@
 
 import type { Engine } from '../../src/engine/port.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
+import { HoldfastError } from '../../src/errors.ts'
 import { Replica } from '../../src/store/replica.ts'
 import { checkRot, checkRun, type Finding, type Journals } from './check.ts'
 import { type Attempt, attemptWith, type Kind, type Wish } from './client.ts'
@@ -93,18 +94,20 @@ class Run {
     this.#calm()
     for (const { name, error, crashed } of this.#attempts) if (crashed === true) findings.push(crash(error, name))
     let limits = 0
+    const { sync = 0, writeBack = 0, syncDirectory = 0, read = 0 } = this.#machine.faults.counts
+    const lostWriteBack = !this.#plan.rescued && sync + writeBack > 0
     try {
       const { first, second } = await this.#settle(this.#look())
-      const { sync = 0, writeBack = 0, syncDirectory = 0, read = 0 } = this.#machine.faults.counts
-      const lostWriteBack = !this.#plan.rescued && sync + writeBack > 0
       const givenUp = sync + writeBack + syncDirectory + read > 0
       const checked = checkRun({ attempts: this.#attempts, first, second, lostWriteBack, givenUp })
       findings.push(...checked.findings)
       limits = checked.limits
       const rotten = this.#rot()
-      if (rotten !== undefined) findings.push(...checkRot(rotten, second, await this.#settle(this.#read())))
+      if (rotten !== undefined) findings.push(...checkRot(rotten, second, await this.#settle(this.#read()), lostWriteBack))
     } catch (error) {
-      findings.push(crash(error, 'the last look'))
+      // A checkpoint may be among what was written, confirmed by another process's sync, and gone at the power loss.
+      if (lostWriteBack && error instanceof HoldfastError && error.code === 'DAMAGED') limits++
+      else findings.push(crash(error, 'the last look'))
     }
     return {
       seed: this.#seed,

@@ -31,13 +31,11 @@ export function referencesIn(texts: readonly string[], marks: readonly number[],
     while (end < text.length && belongs(text.charCodeAt(end))) end++
     if (end - start > LONGEST) continue
     const word = trimmed(text.slice(start, end))
-    if (!isReference(word)) continue
     const known = found.get(word)
-    if (known === undefined) found.set(word, { text: word, last: m, weight: weights[index] ?? 1 })
-    else {
+    if (known !== undefined) {
       known.last = m
       known.weight += weights[index] ?? 1
-    }
+    } else if (isReference(word)) found.set(word, { text: word, last: m, weight: weights[index] ?? 1 })
   }
   return [...found.values()]
 }

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { convert } from '../../src/dialect/formats.ts'
+import { viewOf } from '../../src/dialect/message.ts'
+import type { JsonObject } from '../../src/record/record.ts'
+import { assemble } from '../../src/window/assemble.ts'
+import type { Item } from '../../src/window/units.ts'
+import { asAnthropic, asBlocks, asModelMessages, asOpenAi, asResponses, asUi, type Event, events } from './conversations.ts'
+import { acceptedAsUi, acceptedByAiSdk, acceptedByAnthropic, acceptedByOpenAi, acceptedByResponses, merged } from './providers.ts'
+
+const countTokens = (text: string): number => text.length
+
+type Shape = (event: Event, next: Event | undefined) => JsonObject[]
+const SHAPES: readonly (readonly [name: string, shape: Shape, accepted: (messages: readonly JsonObject[]) => void])[] = [
+  ['OpenAI chat', asOpenAi, acceptedByOpenAi],
+  ['Anthropic', asAnthropic, (messages) => acceptedByAnthropic(merged(messages), { anyStart: true })],
+  ['Anthropic, block by block', asBlocks, (messages) => acceptedByAnthropic(merged(messages), { anyStart: true })],
+  ['Responses items', asResponses, acceptedByResponses],
+  ['AI SDK model messages', asModelMessages, acceptedByAiSdk],
+  ['AI SDK UI messages', asUi, acceptedAsUi],
+]
+
+function itemsOf(happened: readonly Event[], shape: Shape): Item[] {
+  return happened
+    .flatMap((event, index) => shape(event, happened[index + 1]))
+    .map((message, index) => ({ id: `m${index}`, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }))
+}
+
+const budgets = fc.oneof(fc.constant(1_000_000), fc.integer({ min: 0, max: 3000 }))
+const summaries = [
+  { archive: 1, abstract: 'a'.repeat(50), overview: 'o'.repeat(100) },
+  { archive: 2, abstract: 'b'.repeat(50), overview: 'p'.repeat(200) },
+]
+
+describe.each(SHAPES)('%s', (_, shape, accepted) => {
+  test('F25, F26: whatever happened, the window is accepted in its own shape and in every other', () => {
+    fc.assert(
+      fc.property(events, budgets, (happened, budget) => {
+        const items = itemsOf(happened, shape)
+        const before = structuredClone(items)
+        const { messages } = assemble({ budget, items, summaries, recalled: [], countTokens })
+        accepted(messages.map(({ message }) => message))
+        acceptedByOpenAi(convert('openai', messages))
+        acceptedByAnthropic(convert('anthropic', messages))
+        acceptedByResponses(convert('openai-responses', messages))
+        acceptedByAiSdk(convert('ai-sdk', messages))
+        // What is kept is never touched.
+        expect(items).toEqual(before)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('it fits the budget, keeps the newest message of the user, and tells all that is missing and nothing else', () => {
+    fc.assert(
+      fc.property(events, budgets, (happened, budget) => {
+        const items = itemsOf(happened, shape)
+        const { messages, tokens, messageTokens, leftOut, overview, abstracts } = assemble({
+          budget,
+          items,
+          summaries,
+          recalled: [],
+          countTokens,
+        })
+        const newest = items.findLast(({ view }) => view.role === 'user')
+        expect(newest === undefined || messages.some(({ id }) => id === newest.id)).toBe(true)
+        expect(messageTokens).toBe(messages.reduce((sum, { message }) => sum + countTokens(JSON.stringify(message)), 0))
+        const rest = (overview?.length ?? 0) + abstracts.reduce((sum, { abstract }) => sum + abstract.length, 0)
+        expect(tokens).toBe(messageTokens + rest)
+        if (tokens > budget) expect(messages.map(({ id }) => id)).toEqual([newest?.id])
+
+        const shown = messages.filter(({ synthetic }) => !synthetic).map(({ id }) => id)
+        const missing = leftOut.flatMap((one) => (one.kind === 'message' ? [one.id] : []))
+        expect(new Set(missing).size).toBe(missing.length)
+        expect([...new Set([...shown, ...missing])].toSorted()).toEqual(items.map(({ id }) => id).toSorted())
+        expect(missing.filter((id) => shown.includes(id))).toEqual([])
+        for (const one of leftOut) if (one.kind === 'result') expect(shown).toContain(one.id)
+        if (budget === 1_000_000) expect(leftOut.filter(({ reason }) => reason === 'budget')).toEqual([])
+        expect(leftOut.some(({ kind }) => kind === 'overview')).toBe(overview === null)
+        expect(leftOut.filter(({ kind }) => kind === 'abstract')).toHaveLength(1 - abstracts.length)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('what fits is a run without holes that ends with the newest', () => {
+    fc.assert(
+      fc.property(events, budgets, (happened, budget) => {
+        const items = itemsOf(happened, shape)
+        const whole = assemble({ budget: 1_000_000, items, summaries: [], recalled: [], countTokens }).messages
+        const { messages } = assemble({ budget, items, summaries: [], recalled: [], countTokens })
+        // What the user said last, and the instructions at the beginning, are kept in any case.
+        const from = messages.findLastIndex(({ id, view }) => view.role === 'user' || (id === 'm0' && view.role === 'system'))
+        const behind = messages.slice(from + 1)
+        expect(behind.map(({ id }) => id)).toEqual(whole.slice(whole.length - behind.length).map(({ id }) => id))
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
