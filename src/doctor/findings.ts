@@ -46,6 +46,10 @@ const KINDS = {
 
 export type FindingKind = keyof typeof KINDS
 
+export function isDamage(kind: FindingKind): boolean {
+  return KINDS[kind][0] === 'damage'
+}
+
 /** Where something was found. */
 export interface Place {
   readonly segment: number

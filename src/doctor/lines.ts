@@ -12,8 +12,8 @@ import { sessionModel } from '../session/model.ts'
 import type { MessagesAppended, SessionCreated } from '../session/records.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
 import { Records } from '../store/records.ts'
-import type { Place, Problem } from './findings.ts'
-import { type Carried, Stretch, type Witness } from './stretch.ts'
+import { isDamage, type Place, type Problem } from './findings.ts'
+import { type Carried, isCarried, type Spoiled, Stretch, type Witness } from './stretch.ts'
 
 interface Checkpoint {
   readonly record: JournalRecord
@@ -39,7 +39,10 @@ export class LineCheck {
   #checkpoint: Checkpoint | undefined
   /** The stretch in front of the checkpoint of this segment, until all lines were met that the segment carries. */
   #before: { readonly stretch: Stretch; readonly witness: Witness; readonly complete: boolean } | undefined
-  #carriedLost: Carried['lost']
+  /** Lines that were met only where they are carried, since the last checkpoint. */
+  #lost: Carried['lost'] = []
+  /** What is damage, unless a later segment carries what stood there. */
+  #doubts: (Problem & { readonly spoiled: Spoiled })[] = []
   /** The message that was written last. */
   #tip: Address | null = null
   #branching: Branching[] = []
@@ -76,12 +79,12 @@ export class LineCheck {
         yield* this.#forget()
       }
     }
+    yield* this.#doubts
     yield* this.#stretch.settle()
   }
 
   *#enter(segment: number, successor: number | undefined): Generator<Problem> {
     this.#checkpoint = undefined
-    this.#carriedLost = undefined
     if (segment !== this.#first) return this.#fold.enter(segment, successor)
     this.#fold = new JournalFold(segment, successor)
     if (segment === 0) return
@@ -144,7 +147,7 @@ export class LineCheck {
     const placed = verdict.kind === 'counted' && !verdict.carried
     if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
     if (verdict.kind === 'damage') this.#stretch.spoil({ ...verdict, segment, as: isRest(line) ? 'torn' : verdict.as }, isOfElsewhere(line))
-    else if (verdict.kind === 'counted' && verdict.carried) this.#carriedLost ??= { at: verdict.at, prev: verdict.record.prev }
+    else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
     if (!placed) return
     yield* this.#settle()
     yield* this.#count(verdict)
@@ -166,14 +169,30 @@ export class LineCheck {
 
   /** Tells of the stretch before, once everything is known that this segment has to say about it. */
   *#settle(): Generator<Problem> {
-    if (this.#before === undefined) return
-    const { stretch, witness, complete } = this.#before
-    const { segment, carriedFrom: from } = this.#fold
+    const { segment, carriedFrom } = this.#fold
+    const carried: Carried = { from: this.#before?.complete === true ? carriedFrom : segment, lost: this.#lost }
+    const doubts = this.#doubts.splice(0)
+    if (this.#before === undefined) {
+      yield* this.#tell(doubts, carried)
+      return
+    }
+    const { stretch, witness } = this.#before
     this.#before = undefined
-    yield* stretch.settle(witness, complete && from < segment ? { from, lost: this.#carriedLost } : undefined)
+    yield* this.#tell([...doubts, ...stretch.settle(witness)], carried)
+    this.#lost = []
     const { state, at, length } = witness
     if (state.space !== null && state.id !== null)
       yield* this.#checkIdentity(state.space, state.id, { segment, offset: at - segment, length })
+  }
+
+  /** Tells what is certain. What looks lost may yet be found to be carried, by this segment or a later one. */
+  *#tell(problems: Iterable<Problem & { readonly spoiled?: Spoiled }>, carried: Carried): Generator<Problem> {
+    for (const problem of problems) {
+      const { kind, spoiled } = problem
+      if (spoiled !== undefined && isCarried(spoiled, carried)) yield { ...problem, kind: 'carried' }
+      else if (spoiled !== undefined && spoiled.as !== 'rotten' && isDamage(kind)) this.#doubts.push({ ...problem, spoiled })
+      else yield problem
+    }
   }
 
   *#count(counted: Counted): Generator<Problem> {

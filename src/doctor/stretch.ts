@@ -13,14 +13,14 @@ import type { SessionState } from '../session/state.ts'
 import type { FindingKind, Problem } from './findings.ts'
 
 /** Something that is not as it was written. Positions are those of the journal. */
-interface Spoiled {
+export interface Spoiled {
   readonly segment: number
   readonly at: number
   readonly length: number
   /** `missing`: the segment ends here, before its successor begins. */
   readonly as: DamageKind | 'missing'
-  /** What it says of itself, as far as it can be read, is that it never was a record of this place. */
-  readonly elsewhere: boolean
+  /** It never was a record of this place, by what it says of itself, as far as that can be read, or by what it stands among. */
+  elsewhere: boolean
   /** What the record must have named that stood here, if one did; undefined if that cannot be told. */
   readonly prev: string | undefined
   /** Whether the next record knew of one that is not there; undefined while there was none. */
@@ -36,10 +36,10 @@ export interface Witness {
   readonly state: SessionState
 }
 
-/** Lines that stand again behind a checkpoint: from which position on, and the first of them that is lost at its own place. */
+/** Lines that stand again at the beginning of a segment: from which position on all of them, and those that are lost at their own place. */
 export interface Carried {
   readonly from: number
-  readonly lost: { readonly at: number; readonly prev: string } | undefined
+  readonly lost: readonly { readonly at: number; readonly prev: string }[]
 }
 
 export class Stretch {
@@ -58,15 +58,16 @@ export class Stretch {
 
   /**
    * The stretch behind a checkpoint, with what was spoiled in front of it in the same segment. `complete`: no line that it carries is
-   * missing, so what is spoiled is none of them.
+   * missing, so what is spoiled is none of them, but pieces of others or copies of it, and nobody misses those.
    */
   next({ segment, state }: Witness, crc: string, complete: boolean): Stretch {
     const next = new Stretch(state, crc)
-    for (const spoiled of this.#spoiled.filter((one) => one.segment === segment))
-      next.#spoiled.push(complete ? { ...spoiled, prev: crc, broken: false } : { ...spoiled, prev: undefined })
+    const own = this.#spoiled.filter((one) => one.segment === segment)
     this.#spoiled = this.#spoiled.filter((one) => one.segment !== segment)
+    for (const one of own)
+      next.#spoiled.push({ ...one, ...(complete ? { elsewhere: true, prev: crc, broken: false } : { prev: undefined }) })
     // Another checkpoint may have stood there, and the first record may name that one.
-    if (next.#spoiled.some(({ as }) => as !== 'torn')) next.prev = undefined
+    if (own.some(({ as }) => as !== 'torn')) next.prev = undefined
     return next
   }
 
@@ -85,15 +86,14 @@ export class Stretch {
     return false
   }
 
-  /** What is to be told of this stretch, given the checkpoint behind it and the lines that stand behind that, if there are any. */
-  *settle(witness?: Witness, carried?: Carried): Generator<Problem> {
+  /** What is to be told of this stretch, given the checkpoint behind it, if there is one. */
+  *settle(witness?: Witness): Generator<Problem & { readonly spoiled?: Spoiled }> {
     const agrees = witness === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
     this.#close(breaks)
     for (const spoiled of this.#spoiled) {
       const { segment, at, length } = spoiled
-      const kind = isCarried(spoiled, carried) ? 'carried' : kindOf(spoiled, agrees === true)
-      yield { kind, place: { segment, offset: at - segment, length } }
+      yield { kind: kindOf(spoiled, agrees === true), place: { segment, offset: at - segment, length }, spoiled }
     }
     if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
@@ -106,7 +106,11 @@ export class Stretch {
   #close(broken: boolean): boolean {
     const open = this.#spoiled.filter((spoiled) => spoiled.broken === undefined)
     const blamed = open.filter(({ as }) => as !== 'torn')
-    for (const spoiled of open) spoiled.broken = broken && (blamed.length === 0 || blamed.includes(spoiled))
+    for (const spoiled of open) {
+      spoiled.broken = broken && (blamed.length === 0 || blamed.includes(spoiled))
+      // Where writers got into one another's lines, and nobody misses any, what stands beside a torn one is a piece too.
+      spoiled.elsewhere ||= !broken && blamed.length < open.length
+    }
     return open.length > 0
   }
 }
@@ -117,9 +121,9 @@ function isSame(state: SessionState, other: SessionState): boolean {
 }
 
 /** Whether what stood here stands again elsewhere. A spoiled stretch may begin before the first line that was lost in it. */
-function isCarried({ at, length, as, prev }: Spoiled, carried: Carried | undefined): boolean {
-  if (carried === undefined || as === 'rotten') return false
-  return carried.from <= at || (carried.lost !== undefined && carried.lost.at < at + length && carried.lost.prev === prev)
+export function isCarried({ at, length, as, prev }: Spoiled, carried: Carried): boolean {
+  if (as === 'rotten') return false
+  return carried.from <= at || carried.lost.some((line) => line.at < at + length && line.prev === prev)
 }
 
 /** `agrees`: the next checkpoint knows of nothing that is not there. */

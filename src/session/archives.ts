@@ -12,7 +12,7 @@ import { HoldfastError } from '../errors.ts'
 import { archivedOf, branchTo, common, count, heldOf, isOn, PAST, runOf, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
 import type { Operation } from './decision.ts'
-import type { CommitFailed, CommitFinished, CommitLeased } from './records.ts'
+import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
 import { conflict } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'
 
@@ -23,17 +23,22 @@ export class BoundaryLeft extends Error {}
 export function commit(terms: Terms, boundary: Point, chosenOn: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     if (boundary.n === 0) return unchanged(state)
-    const branch = branchTo(state, state.head)
-    if (!isPointOn(state, branch, chosenOn)) return { refuse: new BoundaryLeft() }
-    const upTo = branchTo(state, boundary)
-    const live = without(upTo, archivedOf(state))
-    if (live.length === 0) return unchanged(state)
-    const own = live.filter(({ run }) => run !== PAST)
-    const covers = [...live.filter(({ run }) => run === PAST), ...leftovers(state, branch, upTo)]
-    const archive = Math.max(0, ...state.archives.map(({ number }) => number)) + 1
-    const t = Math.max(0, boundary.t - heldOf(without(upTo, covers), state.archives).t)
-    return write(state, 'commit.requested', { archive, takes: own, covers, n: count(own) + count(covers), t }, terms)
+    if (!isPointOn(state, branchTo(state, state.head), chosenOn)) return { refuse: new BoundaryLeft() }
+    const request = requestOf(state, boundary)
+    return request === undefined ? unchanged(state) : write(state, 'commit.requested', request, terms)
   })
+}
+
+/** What a commit up to a message takes from a state; undefined if nothing is live there. */
+export function requestOf(state: SessionState, boundary: Point): CommitRequested | undefined {
+  const upTo = branchTo(state, boundary)
+  const live = without(upTo, archivedOf(state))
+  if (live.length === 0) return undefined
+  const takes = live.filter(({ run }) => run !== PAST)
+  const covers = [...live.filter(({ run }) => run === PAST), ...leftovers(state, branchTo(state, state.head), upTo)]
+  const archive = Math.max(0, ...state.archives.map(({ number }) => number)) + 1
+  const t = Math.max(0, boundary.t - heldOf(without(upTo, covers), state.archives).t)
+  return { archive, takes, covers, n: count(takes) + count(covers), t }
 }
 
 function isPointOn(state: SessionState, branch: readonly Stretch[], { at, n }: Point): boolean {

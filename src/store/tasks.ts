@@ -1,8 +1,9 @@
 /** Commits, their tasks and the archives that they make. */
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
+import type { Outcome } from '../session/decide.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
-import type { Archive, TaskStatus } from '../session/state.ts'
+import type { Archive, Point, TaskStatus } from '../session/state.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
@@ -64,18 +65,21 @@ export async function commit(handle: Handle, { key, ...options }: CommitOptions)
     if (boundary === undefined && key === undefined) return skipped(state.head.n - state.archived.n)
     try {
       const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head))
-      const at = outcome.placed?.at ?? outcome.first?.at
-      if (at === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
-      const made = (await handle.state()).archives.find((archive) => archive.session === null && archive.at === at)
-      if (made === undefined)
-        throw new HoldfastError('CONFLICT', 'The session was created anew meanwhile.', { details: { reason: 'deleted' } })
-      const task = new Task(handle, made)
-      return { status: 'accepted', task, archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
+      const made = madeBy(outcome, boundary)
+      if (made === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
+      return { status: 'accepted', task: new Task(handle, made), archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
     } catch (error) {
       if (boundary === undefined && error instanceof archives.BoundaryLeft) return skipped(state.head.n - state.archived.n)
       if (!(error instanceof archives.BoundaryLeft)) throw error
     }
   }
+}
+
+/** The archive that a commit made, or had made. Nothing is read for it: what was written is told, whatever happens behind it. */
+function madeBy({ before, placed, first }: Outcome, boundary: Point | undefined): Pick<Archive, 'number' | 'task' | 'n'> | undefined {
+  if (first !== undefined) return before.archives.find(({ session, at }) => session === null && at === first.at)
+  const request = placed === undefined || boundary === undefined ? undefined : archives.requestOf(before, boundary)
+  return request === undefined || placed === undefined ? undefined : { number: request.archive, task: placed.id, n: request.n }
 }
 
 function skipped(live: number): Committed {
