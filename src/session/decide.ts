@@ -140,6 +140,7 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
   const given = (ids ?? []).flatMap((id, index) =>
     id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
+  const type = 'messages.appended' as const
   const texts = messages.map(({ text }) => text).join(',')
   const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
     const entries = given.map(({ key }) => known(key))
@@ -155,24 +156,21 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
     const follows = parent ?? state.head
     const moves = !samePoint(follows, state.head)
     const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
+    // As JSON, what is undefined is not there.
     const rest = {
-      ...(given.length > 0 ? { ids } : {}),
+      ids: given.length > 0 ? ids : undefined,
       n: follows.n,
       t: follows.t,
       tokens,
-      ...(run === undefined ? {} : { run }),
-      ...(moves ? { left: state.head } : {}),
-      ...(terms.key === undefined ? {} : { key: terms.key, digest: terms.digest }),
+      run,
+      left: moves ? state.head : undefined,
+      key: terms.key,
+      digest: terms.digest,
     }
-    return {
-      write: {
-        type: 'messages.appended',
-        payload: { messages, ...rest } as unknown as JsonObject,
-        text: `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`,
-        ...(follows.at === null ? {} : { parent: follows.at }),
-      },
-      answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
-    }
+    const text = `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`
+    const payload = { messages, ...rest } as unknown as JsonObject
+    const write = follows.at === null ? { type, payload, text } : { type, payload, text, parent: follows.at }
+    return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
 }
