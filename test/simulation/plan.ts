@@ -2,8 +2,11 @@
 import { everyCallFails, type FaultPlan } from './faults.ts'
 import type { Random } from './random.ts'
 
-/** What goes wrong in a run. `purge` is no failure: sessions are deleted, created again and purged all the time. */
-export const TROUBLES = ['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'purge', 'all'] as const
+/**
+ * What goes wrong in a run. `purge` is no failure: sessions are deleted, created again and purged all the time. `carry`: syncs fail, and so do
+ * the writes that carry along what they left.
+ */
+export const TROUBLES = ['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'purge', 'carry', 'all'] as const
 export type Trouble = (typeof TROUBLES)[number]
 
 export interface Plan {
@@ -38,7 +41,7 @@ export function makePlan(random: Random, focus?: Trouble): Plan {
   const trouble = focus ?? picked
   const all = trouble === 'all'
   const full = trouble === 'full' || all
-  const rescued = trouble === 'sync' && random.chance(0.5)
+  const rescued = trouble === 'carry' || (trouble === 'sync' && random.chance(0.5))
   const faults: FaultPlan = {
     ...(trouble === 'calls' || all ? everyCallFails(random.pick([0.001, 0.01])) : {}),
     ...(trouble === 'sync' || all
@@ -46,6 +49,7 @@ export function makePlan(random: Random, focus?: Trouble): Plan {
       : {}),
     ...(trouble === 'kills' || all ? { death: random.pick([0, 0.01, 0.05]) } : {}),
     ...(full ? { shortWrite: random.pick([0, 0.02]) } : {}),
+    ...(trouble === 'carry' ? { sync: 0.1, shortWrite: random.pick([0.05, 0.2]) } : {}),
   }
   return {
     journals: random.pick([1, 1, 1, 2]),

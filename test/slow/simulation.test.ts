@@ -36,7 +36,7 @@ test('a seed replays to the same events', async () => {
 })
 
 /** How many seeds a bug may survive. */
-const PATIENCE = 6000
+const PATIENCE = 2000
 
 test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('the simulation catches: %s', async (_, mutant) => {
   const { seed, output } = await runSeeds(await plant(mutant), mutant, mutant.seed, PATIENCE)

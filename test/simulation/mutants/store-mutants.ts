@@ -10,7 +10,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the grant is written after the child',
     bug: 'A process died in between, or a purge came: the fork stood on a past that nobody kept for it.',
-    seed: 4,
+    seed: 2,
     store: true,
     trouble: 'kills',
     edits: [
@@ -30,7 +30,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a purge ignores grants',
     bug: 'The messages that a fork shares with its parent were destroyed with the parent.',
-    seed: 1,
+    seed: 3,
     store: true,
     trouble: 'purge',
     edits: [
@@ -44,14 +44,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not pop',
     bug: 'The second undo went to where the first one had gone.',
-    seed: 2,
+    seed: 11,
     store: true,
     edits: [{ file: 'src/session/fold.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
   },
   {
     name: 'tags are written from a cached state',
     bug: 'What somebody else had written in between was written over.',
-    seed: 22,
+    seed: 102,
     store: true,
     edits: [
       {
@@ -65,7 +65,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the digest of a key is ignored',
     bug: 'Another message under a key that was used before was answered with the first one, and was not written.',
-    seed: 2,
+    seed: 1,
     store: true,
     edits: [
       {
@@ -78,7 +78,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'two checkpoints pass for a purge',
     bug: 'Where two helpers had made a segment, a purge removed what stood before it and did not say so: the session could be restored, empty.',
-    seed: 172,
+    seed: 902,
     store: true,
     trouble: 'purge',
     edits: [
@@ -92,7 +92,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for past a lost preamble',
     bug: 'An acknowledged message was in the state and in a later segment, and was not shown.',
-    seed: 175,
+    seed: 248,
     store: true,
     trouble: 'sync',
     edits: [{ file: RECORDS, find: 'if (carried.length === 0 && told) break', replace: 'if (carried.length === 0) break' }],
@@ -100,7 +100,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for behind another checkpoint',
     bug: 'Of two helpers, the first had nothing to carry: what the second one carried was not shown.',
-    seed: 88,
+    seed: 66,
     store: true,
     trouble: 'sync',
     edits: [
