@@ -1,8 +1,7 @@
 /** From an archive to its summary: reads its messages, asks the model, and makes the record. */
 
 import { hash } from 'node:crypto'
-import { isWhole } from '../session/archives.ts'
-import { branchTo, PAST } from '../session/branch.ts'
+import { branchTo, isWhole, PAST } from '../session/branch.ts'
 import type { CommitFinished } from '../session/records.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import type { Handle } from '../store/handle.ts'

@@ -9,7 +9,7 @@
  * The first `commit.finished` counts; whoever comes later finds the task completed and is refused.
  */
 import { HoldfastError } from '../errors.ts'
-import { archivedOf, branchTo, common, count, heldOf, isOn, PAST, runOf, without } from './branch.ts'
+import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
@@ -32,13 +32,19 @@ export function commit(terms: Terms, boundary: Point, chosenOn: Point): Operatio
 /** What a commit up to a message takes from a state; undefined if nothing is live there. */
 export function requestOf(state: SessionState, boundary: Point): CommitRequested | undefined {
   const upTo = branchTo(state, boundary)
-  const live = without(upTo, archivedOf(state))
+  const live = without(upTo, state.held)
   if (live.length === 0) return undefined
   const takes = live.filter(({ run }) => run !== PAST)
-  const covers = [...live.filter(({ run }) => run === PAST), ...leftovers(state, branchTo(state, state.head), upTo)]
-  const archive = Math.max(0, ...state.archives.map(({ number }) => number)) + 1
-  const t = Math.max(0, boundary.t - heldOf(without(upTo, covers), state.archives).t)
+  const covers = [...live.filter(({ run }) => run === PAST), ...(state.cut ? leftovers(state, branchTo(state, state.head), upTo) : [])]
+  const archive = state.archives.reduce((highest, { number }) => Math.max(highest, number), 0) + 1
+  const t = Math.max(0, boundary.t - heldTokens(state, without(upTo, covers)))
   return { archive, takes, covers, n: count(takes) + count(covers), t }
+}
+
+/** Tokens of what archives hold of some stretches. As a rule that is what they hold of the branch, which is known. */
+function heldTokens(state: SessionState, stretches: readonly Stretch[]): number {
+  const all = !state.cut && count(common(stretches, state.held)) === state.archived.n
+  return all ? state.archived.t : heldOf(stretches, state.archives).t
 }
 
 function isPointOn(state: SessionState, branch: readonly Stretch[], { at, n }: Point): boolean {
@@ -48,14 +54,9 @@ function isPointOn(state: SessionState, branch: readonly Stretch[], { at, n }: P
 /** Messages of archives that a revert cut: their summaries no longer hold, so another archive has to cover them. */
 function leftovers(state: SessionState, branch: readonly Stretch[], upTo: readonly Stretch[]): Stretch[] {
   const whole = state.archives.filter((archive) => isWhole(archive, branch))
-  const cut = state.archives.filter((archive) => !whole.includes(archive))
+  const cut = state.archives.filter((archive) => !isWhole(archive, branch))
   // Taken away twice, for a message that several of them hold is covered once.
-  return without(without(upTo, without(upTo, archivedOf({ archives: cut }))), archivedOf({ archives: whole }))
-}
-
-/** Whether every message of an archive is on a branch: only then does its summary tell of that branch. */
-export function isWhole(archive: Archive, branch: readonly Stretch[]): boolean {
-  return count(common(branch, archivedOf({ archives: [archive] }))) === archive.n
+  return without(without(upTo, without(upTo, archivedOf(cut))), archivedOf(whole))
 }
 
 /** A task, by the number of its archive and the record that made it: a session that was created anew counts from one again. */

@@ -70,9 +70,29 @@ export function count(stretches: readonly Stretch[]): number {
   return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
 }
 
-/** Everything that archives hold, on whatever branch. */
-export function archivedOf({ archives }: Pick<SessionState, 'archives'>): Stretch[] {
+/** Everything that these archives hold, on whatever branch. Of all archives of a session, its state knows. */
+export function archivedOf(archives: readonly Archive[]): Stretch[] {
   return archives.flatMap(({ takes, covers }) => [...takes, ...covers])
+}
+
+/** The same messages in as few stretches as can be: archives follow one another, so their number does not matter. */
+export function merged(stretches: readonly Stretch[]): Stretch[] {
+  const sorted = [...stretches].sort((a, b) => a.run - b.run || a.from - b.from)
+  const result: Stretch[] = []
+  for (const stretch of sorted) {
+    const last = result.at(-1)
+    if (last?.run !== stretch.run || last.to < stretch.from) result.push(stretch)
+    else {
+      const first = Math.min(last.first, stretch.first)
+      result[result.length - 1] = { ...last, to: Math.max(last.to, stretch.to), first, last: Math.max(last.last, stretch.last) }
+    }
+  }
+  return result
+}
+
+/** Whether every message of an archive is on a branch: only then does its summary tell of that branch. */
+export function isWhole(archive: Archive, branch: readonly Stretch[]): boolean {
+  return count(common(branch, archivedOf([archive]))) === archive.n
 }
 
 /**
@@ -83,7 +103,7 @@ export function heldOf(stretches: readonly Stretch[], archives: readonly Archive
   let left: readonly Stretch[] = stretches
   let [n, t] = [0, 0]
   for (const archive of archives.toReversed()) {
-    const part = common(left, archivedOf({ archives: [archive] }))
+    const part = common(left, archivedOf([archive]))
     if (part.length === 0) continue
     left = without(left, part)
     n += count(part)

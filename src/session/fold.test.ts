@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { type Counted, countedAt } from '../record/fold.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { Address, JsonObject, RecordType } from '../record/record.ts'
-import { branchTo } from './branch.ts'
+import * as archives from './archives.ts'
+import { archivedOf, branchTo, heldOf, isWhole, without } from './branch.ts'
 import * as decide from './decide.ts'
 import type { Operation } from './decision.ts'
 import { apply } from './fold.ts'
@@ -261,6 +262,29 @@ describe('a state', () => {
     const half: Point = { at: [notebook.points[0]?.at?.[0] as number, 1], n: 2, t: 20 }
     notebook.carry(decide.revert({}, 'message', half))
     expect(notebook.state.archived).toEqual({ n: 2, t: 20 })
+  })
+
+  test('knows what archives hold as if it had gone through all of them, whatever they were left by', () => {
+    const commits: fc.Arbitrary<Command> = fc.nat(30).map((index) => (notebook) => {
+      const boundary = pick(notebook, index)
+      if (boundary !== undefined) notebook.carry(archives.commit({}, boundary, boundary))
+    })
+    const commands = fc.array(fc.oneof({ weight: 3, arbitrary: appends }, { weight: 2, arbitrary: commits }, moves), { maxLength: 40 })
+    let [whole, cut] = [0, 0]
+    fc.assert(
+      fc.property(commands, (all) => {
+        const { state } = written(all)
+        const branch = branchTo(state, state.head)
+        const { n, t } = heldOf(branch, state.archives)
+        expect(state.archived).toEqual({ n, t: n === state.head.n ? state.head.t : Math.min(t, state.head.t) })
+        expect(without(archivedOf(state.archives), state.held)).toEqual([])
+        expect(without(state.held, archivedOf(state.archives))).toEqual([])
+        expect(state.cut).toBe(state.archives.some((archive) => !isWhole(archive, branch)))
+        if (state.cut) cut++
+        else if (state.archives.length > 1) whole++
+      }),
+    )
+    expect(Math.min(whole, cut)).toBeGreaterThan(0)
   })
 })
 

@@ -4,7 +4,7 @@
  */
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
-import { branchTo, heldOf, isTip, samePoint } from './branch.ts'
+import { archivedOf, branchTo, heldOf, isTip, isWhole, merged, samePoint } from './branch.ts'
 import type {
   CommitFailed,
   CommitFinished,
@@ -105,7 +105,7 @@ function created(state: SessionState, record: JournalRecord, { at }: Counted): S
     grants: state.grants,
     unknown: state.unknown,
   })
-  return described(changed(begun, { archived: archivedOn(begun) }), description)
+  return described(changed(begun, { held: merged(archivedOf(archives)), ...archivedOn(begun) }), description)
 }
 
 function described(state: SessionState, description: Description): SessionState {
@@ -127,7 +127,7 @@ function appended(state: SessionState, record: JournalRecord, { at }: Counted): 
   const head = { at: tip, n: n + messages.length, t: t + tokens }
   const next = changed(state, { runs: runsWith(state, record, at), tip, head })
   if (left === undefined) return next
-  return changed(next, { undo: [...state.undo, left].slice(-UNDO_STEPS), archived: archivedOn(next) })
+  return changed(next, { undo: [...state.undo, left].slice(-UNDO_STEPS), ...archivedOn(next) })
 }
 
 function runsWith({ runs, tip }: SessionState, record: JournalRecord, at: number): readonly Run[] {
@@ -144,13 +144,19 @@ function headMoved(state: SessionState, record: JournalRecord): SessionState {
   const { to, left, why } = payloadOf<HeadMoved>(record)
   const undo = why === 'undo' ? state.undo.slice(0, -1) : samePoint(to, left) ? state.undo : [...state.undo, left].slice(-UNDO_STEPS)
   const next = changed(state, { head: to, undo })
-  return changed(next, { archived: archivedOn(next) })
+  return changed(next, archivedOn(next))
 }
 
-/** What archives hold of the branch; if they hold all of it, also all of its tokens. */
-function archivedOn(state: SessionState): Amount {
-  const { n, t } = heldOf(branchTo(state, state.head), state.archives)
-  return { n, t: n === state.head.n ? state.head.t : Math.min(t, state.head.t) }
+/** What archives hold of the branch, and whether it has left one of them. */
+function archivedOn(state: SessionState): Pick<SessionState, 'archived' | 'cut'> {
+  const branch = branchTo(state, state.head)
+  const cut = state.archives.some((archive) => !isWhole(archive, branch))
+  return { archived: archived(heldOf(branch, state.archives), state.head), cut }
+}
+
+/** If archives hold all of a branch, they also hold all of its tokens. */
+function archived({ n, t }: Amount, head: Amount): Amount {
+  return { n, t: n === head.n ? head.t : Math.min(t, head.t) }
 }
 
 function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
@@ -206,8 +212,11 @@ function withArchive(
     updatedAt: request.requestedAt,
     retracted: false,
   }
-  const next = changed(state, { archives: [...state.archives, archive] })
-  return changed(next, { archived: archivedOn(next) })
+  const held = merged([...state.held, ...takes, ...covers])
+  const next = changed(state, { archives: [...state.archives, archive], held })
+  if (state.cut || !isWhole(archive, branchTo(state, state.head))) return changed(next, archivedOn(next))
+  // As a rule an archive is put behind others on the same branch, and shares nothing with them: how many there are does not matter.
+  return changed(next, { archived: archived({ n: state.archived.n + n, t: state.archived.t + t }, state.head) })
 }
 
 function commitLeased(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {

@@ -19,7 +19,7 @@ export function inheritedFrom(
   // What is not summarised yet is the fork's own to summarise: nobody would tell it of the end of another session's task.
   const completed = state.archives.filter(({ status }) => status === 'completed')
   const archives = completed.flatMap((archive) => {
-    const held = common(branch, archivedOf({ archives: [archive] })).map(({ from, to }) => ({ run: PAST, from, to, first: 0, last: 0 }))
+    const held = common(branch, archivedOf([archive])).map(({ from, to }) => ({ run: PAST, from, to, first: 0, last: 0 }))
     return held.length === 0 ? [] : [{ ...archive, session: archive.session ?? session, takes: [], covers: held }]
   })
   return {

@@ -51,6 +51,10 @@ export interface SessionState {
   readonly archives: readonly Archive[]
   /** Of the messages on the branch, those that an archive holds. */
   readonly archived: Amount
+  /** What archives hold, on whatever branch. */
+  readonly held: readonly Stretch[]
+  /** Whether the branch has left an archive: not all of its messages are on it. */
+  readonly cut: boolean
 
   readonly channels: readonly Channel[]
   readonly snapshots: readonly Snapshot[]
@@ -198,6 +202,8 @@ export const INITIAL: SessionState = {
   replaced: 0,
   archives: [],
   archived: { n: 0, t: 0 },
+  held: [],
+  cut: false,
   channels: [],
   snapshots: [],
   shares: [],
@@ -233,6 +239,8 @@ export function changed(state: SessionState, changes: Partial<SessionState>): Se
     replaced: state.replaced,
     archives: state.archives,
     archived: state.archived,
+    held: state.held,
+    cut: state.cut,
     channels: state.channels,
     snapshots: state.snapshots,
     shares: state.shares,

@@ -18,7 +18,8 @@ export class Journals {
   records(session: string): Records {
     const known = this.#records.get(session)
     if (known !== undefined) return known
-    const records = new Records(this.#held(session).journal)
+    const { journal, replica } = this.#held(session)
+    const records = new Records(journal, replica.newest)
     this.#records.set(session, records)
     return records
   }

@@ -18,10 +18,13 @@ const WINDOW_BYTES = 64 * 1024
 
 export class Records {
   readonly #journal: Journal
+  /** The newest segment, as far as it is known: what stands in there is found without asking which others there are. */
+  readonly #newest: Known | undefined
   #segments: readonly number[] | undefined
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, newest?: Known) {
     this.#journal = journal
+    this.#newest = newest
   }
 
   /** One record, or undefined if it rotted or was purged. */
@@ -32,7 +35,8 @@ export class Records {
 
   /** Records from one position on, up to those that begin at the other, in order. */
   async *forward(first: number, last: number): AsyncGenerator<Found> {
-    const segments = await this.#all()
+    const newest = this.#newestIf(last)
+    const segments = newest !== undefined && first >= newest ? [newest] : await this.#all()
     yield* (await this.#orphans(segments, first, last)).values()
     for (let i = this.#indexOf(segments, first); i < segments.length && (segments[i] as number) <= last; i++) {
       const segment = segments[i] as number
@@ -51,6 +55,18 @@ export class Records {
 
   /** The same records, the last one first. */
   async *backward(first: number, last: number): AsyncGenerator<Found> {
+    const newest = this.#newestIf(last)
+    if (newest === undefined) return yield* this.#anyBackward(first, last)
+    yield* this.#segmentBackward(newest, { first: Math.max(first, newest), last })
+    if (first < newest) yield* this.#anyBackward(first, newest - 1)
+  }
+
+  /** The newest segment, if it is known to hold a position. */
+  #newestIf(position: number): number | undefined {
+    return this.#newest !== undefined && position >= this.#newest.segment && position < this.#newest.end ? this.#newest.segment : undefined
+  }
+
+  async *#anyBackward(first: number, last: number): AsyncGenerator<Found> {
     const segments = await this.#all()
     for (
       let i = this.#indexOf(segments, last);
@@ -179,6 +195,12 @@ export class Records {
       from = chunk.next
     }
   }
+}
+
+/** A segment, and up to where it was read. */
+interface Known {
+  readonly segment: number
+  readonly end: number
 }
 
 interface Bounds {

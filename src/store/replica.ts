@@ -146,6 +146,12 @@ export class Replica<S> {
     return this.submit({ readOnly: true, decide: () => ({ answer: this.#tail.end }) })
   }
 
+  /** The segment that is written to, and how far it reaches, as far as is known. */
+  get newest(): { readonly segment: number; readonly end: number } | undefined {
+    const { loaded, segment, end } = this.#tail
+    return loaded ? { segment, end } : undefined
+  }
+
   get busy(): boolean {
     return this.#draining !== undefined
   }

@@ -2,10 +2,11 @@
 import { viewOf } from '../dialect/message.ts'
 import { estimateTokens } from '../dialect/tokens.ts'
 import { LIMITS } from '../record/limits.ts'
-import { archivedOf, branchTo, without } from '../session/branch.ts'
+import type { JsonObject } from '../record/record.ts'
+import { branchTo, without } from '../session/branch.ts'
 import { checkCount, invalid } from '../session/check.ts'
 import type { Point, SessionState } from '../session/state.ts'
-import type { StoredMessage, Transcript } from './transcript.ts'
+import type { Transcript } from './transcript.ts'
 
 /** What stays live. Nothing unless told. */
 export interface Retention {
@@ -33,12 +34,12 @@ export function checkRetention({ keep, keepTurns, tokenBudget }: Retention): Ret
 export async function boundaryOf(transcript: Transcript, state: SessionState, retention: Retention): Promise<Point | undefined> {
   const { keep, keepTurns, tokenBudget } = retention
   if ((keepTurns ?? keep ?? 0) === 0) return state.head
-  const live = without(branchTo(state, state.head), archivedOf(state))
+  const live = without(branchTo(state, state.head), state.held)
   const boundary = keepTurns === undefined ? new BehindMessages(keep ?? 0) : new BehindTurns(keepTurns, tokenBudget)
   let seen = 0
-  for await (const message of transcript.newestFirst(live)) {
-    const id = boundary.offer(message)
-    if (id !== undefined) return (await transcript.locate(id))?.point
+  for await (const { stored, point } of transcript.newestPlaced(live)) {
+    const last = boundary.offer(stored.message, point)
+    if (last !== undefined) return last
     if (++seen > LIMITS.keptMessages) throw invalid(`More than ${LIMITS.keptMessages} messages would be kept. Keep fewer.`)
   }
   return undefined
@@ -47,7 +48,7 @@ export async function boundaryOf(transcript: Transcript, state: SessionState, re
 /** An orphan must not keep a whole session: its call may never have been here. */
 const ORPHAN_SEARCH = 100
 
-/** Is offered messages, the newest first; tells the first one that need not be kept. No result that is kept may lack its call. */
+/** Is offered messages, the newest first; tells where the first one stands that need not be kept. No result that is kept may lack its call. */
 class BehindMessages {
   readonly #keep: number
   readonly #results = new Set<string>()
@@ -57,8 +58,8 @@ class BehindMessages {
     this.#keep = keep
   }
 
-  offer({ id, message }: StoredMessage): string | undefined {
-    if (this.#kept >= this.#keep && (this.#results.size === 0 || this.#kept > this.#keep + ORPHAN_SEARCH)) return id
+  offer(message: JsonObject, point: Point): Point | undefined {
+    if (this.#kept >= this.#keep && (this.#results.size === 0 || this.#kept > this.#keep + ORPHAN_SEARCH)) return point
     this.#kept++
     const { calls, results } = viewOf(message)
     for (const result of results) this.#results.add(result.id)
@@ -74,15 +75,15 @@ class BehindTurns {
   #complete = 0
   #tokens = 0
   /** The newest message that belongs to no complete turn. */
-  #before: string | undefined
+  #before: Point | undefined
 
   constructor(turns: number, budget = Number.POSITIVE_INFINITY) {
     this.#turns = turns
     this.#budget = budget
   }
 
-  offer({ id, message }: StoredMessage): string | undefined {
-    this.#before ??= id
+  offer(message: JsonObject, point: Point): Point | undefined {
+    this.#before ??= point
     this.#tokens += estimateTokens(JSON.stringify(message))
     if (this.#complete >= this.#turns || (this.#complete > 0 && this.#tokens > this.#budget)) return this.#before
     const { role, results } = viewOf(message)

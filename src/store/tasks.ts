@@ -7,7 +7,7 @@ import type { Archive, Point, TaskStatus } from '../session/state.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
-import type { StoredMessage, Transcript } from './transcript.ts'
+import { type StoredMessage, Transcript } from './transcript.ts'
 import { Waiter } from './waiter.ts'
 
 export interface CommitOptions extends Retention {
@@ -60,7 +60,7 @@ export async function commit(handle: Handle, { key, ...options }: CommitOptions)
   const terms = handle.terms('commit', retention, key === undefined ? {} : { key })
   for (;;) {
     const state = await handle.liveState()
-    const boundary = await boundaryOf(await handle.transcript(), state, retention)
+    const boundary = await boundaryOf(new Transcript(handle.parts, handle.id, state), state, retention)
     // Also where nothing would be taken, a repeated call has to be answered with its first outcome.
     if (boundary === undefined && key === undefined) return skipped(state.head.n - state.archived.n)
     try {

@@ -6,7 +6,7 @@
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
-import { archivedOf, branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
+import { branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
 import type { InheritedKey } from '../session/decide.ts'
 import { pastUpTo } from '../session/lineage.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
@@ -73,9 +73,10 @@ interface Piece extends Stretch {
   readonly as: number
 }
 
-/** A message with the piece that it comes from. */
+/** A message with where it stands, and the piece that it comes from. */
 interface Placed {
   readonly stored: StoredMessage
+  readonly point: Point
   readonly place: number
 }
 
@@ -103,7 +104,7 @@ export class Transcript {
     const { limit = 100, before, after } = options
     const forward = (options.from ?? (after === undefined ? 'end' : 'start')) === 'start'
     const branch = branchTo(this.#state, this.#state.head)
-    const stretches = options.archived === true ? branch : without(branch, archivedOf(this.#state))
+    const stretches = options.archived === true ? branch : without(branch, this.#state.held)
     let pieces = stretches.flatMap((stretch) => this.#pieces(stretch))
     if (before !== undefined) pieces = cutBefore(pieces, await this.#onBranch(before, branch))
     if (after !== undefined) pieces = cutBehind(pieces, await this.#onBranch(after, branch))
@@ -119,9 +120,14 @@ export class Transcript {
 
   /** Messages of some stretches, the newest first. */
   async *newestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
-    for await (const message of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      const [shown] = await this.#replacements.shown([message])
-      yield shown as StoredMessage
+    for await (const { stored } of this.newestPlaced(stretches)) yield stored
+  }
+
+  /** The same, with where they stand. */
+  async *newestPlaced(stretches: readonly Stretch[]): AsyncGenerator<Placed> {
+    for await (const placed of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
+      const [shown] = await this.#replacements.shown([placed])
+      yield { ...placed, stored: shown as StoredMessage }
     }
   }
 
@@ -142,7 +148,7 @@ export class Transcript {
   async message(id: string): Promise<StoredMessage | undefined> {
     const located = await this.locate(id)
     if (located === undefined) return undefined
-    const [message] = await this.#replacements.shown([{ stored: this.#stored(located), place: located.place }])
+    const [message] = await this.#replacements.shown([{ ...located, stored: this.#stored(located) }])
     return message
   }
 
@@ -160,7 +166,7 @@ export class Transcript {
     const located = await this.locate(id)
     if (located === undefined) return undefined
     const stored = this.#stored(located)
-    const [shown] = await this.#replacements.shown([{ stored, place: located.place }])
+    const [shown] = await this.#replacements.shown([{ ...located, stored }])
     return { located, message: (shown ?? stored).message, prior: await this.#replacements.lastOwn(id) }
   }
 
@@ -195,22 +201,16 @@ export class Transcript {
         details: { message_id: id, position: entry.at },
       })
     }
+    const { index } = entry
+    const point = this.#pointOf(found, index, place)
+    const run = point.at === null ? PAST : (runOf(this.#state.runs, point.at)?.at ?? 0)
+    return { id, journal, place, born: this.#state.born, found, index, depth: point.n, point, run }
+  }
+
+  #pointOf(found: Found, index: number, place: number): Point {
     const { messages, n, t, tokens } = appendedIn(found)
-    const depth = n + entry.index + 1
-    const amount = { n: depth, t: t + Math.round((tokens * (entry.index + 1)) / messages.length) }
-    const at = [found.at, entry.index] as const
     const inherited = place < this.#state.past.length
-    return {
-      id,
-      journal,
-      place,
-      born: this.#state.born,
-      found,
-      index: entry.index,
-      depth,
-      point: { ...amount, at: inherited ? null : at },
-      run: inherited ? PAST : (runOf(this.#state.runs, at)?.at ?? 0),
-    }
+    return { at: inherited ? null : [found.at, index], n: n + index + 1, t: t + Math.round((tokens * (index + 1)) / messages.length) }
   }
 
   async #onBranch(id: string, branch: readonly Stretch[]): Promise<Cut> {
@@ -255,7 +255,8 @@ export class Transcript {
     const { messages, n } = appendedIn(found)
     return messages.flatMap((_, index) => {
       const depth = n + index + 1
-      return depth > from && depth <= to ? [{ stored: this.#storedAt(found, index, as, depth), place }] : []
+      if (depth <= from || depth > to) return []
+      return [{ stored: this.#storedAt(found, index, as, depth), point: this.#pointOf(found, index, place), place }]
     })
   }
 
@@ -276,6 +277,7 @@ export class Transcript {
   }
 
   #archiveOf(run: number, depth: number): number | null {
+    if (!isOn(this.#state.held, run, depth)) return null
     const archive = this.#state.archives.find(({ takes, covers }) => isOn(takes, run, depth) || isOn(covers, run, depth))
     return archive?.number ?? null
   }

@@ -3,8 +3,7 @@ import { convert, type Format } from '../dialect/formats.ts'
 import { viewOf } from '../dialect/message.ts'
 import { estimateTokens } from '../dialect/tokens.ts'
 import type { JsonObject } from '../record/record.ts'
-import { isWhole } from '../session/archives.ts'
-import { archivedOf, branchTo, count, without } from '../session/branch.ts'
+import { archivedOf, branchTo, count, isWhole, merged, without } from '../session/branch.ts'
 import { checkCount } from '../session/check.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
@@ -62,13 +61,13 @@ export async function windowOf(
 ): Promise<Window> {
   checkCount('The budget', budget, Number.MAX_SAFE_INTEGER)
   const branch = branchTo(state, state.head)
-  const summarised = state.archives.filter((archive) => archive.status === 'completed' && isWhole(archive, branch))
+  const summarised = state.archives.filter((archive) => archive.status === 'completed' && (!state.cut || isWhole(archive, branch)))
   const summaries = await summariesOf(session, summarised, transcript)
   const good = summarised.filter(({ number }) => summaries.all.has(number))
-  const recent = await recentOf(without(branch, archivedOf({ archives: good })), transcript, { budget, countTokens })
+  const recent = await recentOf(without(branch, merged(archivedOf(good))), transcript, { budget, countTokens })
   const isUnread = recent.older > 0 || good.length > 0
   const leading = isUnread ? await leadingOf(branch, transcript, countTokens) : undefined
-  const recalled = recall === undefined ? [] : await recalledOf(recall, archivedOf({ archives: good }), transcript, memories)
+  const recalled = recall === undefined ? [] : await recalledOf(recall, archivedOf(good), transcript, memories)
   // Instructions that an archive holds, or that lie too far back, are in force all the same.
   const isNews = leading !== undefined && leading.item.id !== recent.items[0]?.id
   const items = isNews ? [leading.item, ...recent.items] : recent.items
