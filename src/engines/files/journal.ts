@@ -85,12 +85,16 @@ export class FilesJournal implements Journal {
         const whole = attempt.written === group.length
         // The disk begins at once; whether the group stands where it must, and all else, is seen to meanwhile.
         const synced = whole ? this.#beginSync(open, at + group.length, options) : undefined
-        if (whole && isAt(open, at + group.length)) {
-          await this.#finish(synced, options.standing)
-          return { moved: false, placed: group.length }
+        const stands = whole && isAt(open, at + group.length)
+        const result = stands ? { moved: false, placed: group.length } : await this.#look(open, at, group, attempt, options)
+        if (result.placed === 0) return result
+        try {
+          if (result.placed === group.length) options.standing?.()
+          await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options))
+        } catch (error) {
+          // What fails by now does not undo what stands.
+          throw withOutcomeUnknown(error)
         }
-        const result = await this.#look(open, at, group, attempt, options)
-        if (result.placed > 0) await this.#finish(synced ?? this.#beginSync(open, at + result.placed, options))
         return result
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
@@ -277,18 +281,14 @@ export class FilesJournal implements Journal {
     return synced
   }
 
-  /** Bytes stand in the journal: tells others, and waits for the disk. What fails in here does not undo them. */
-  async #finish(synced: Promise<boolean> | undefined, standing?: () => void): Promise<void> {
-    try {
-      standing?.()
-      const announced = this.#parts.feed.announce(this.name)
-      if (announced !== undefined) await Promise.allSettled([synced, announced])
-      await synced
-      await announced
-      if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
-    } catch (error) {
-      throw withOutcomeUnknown(error)
-    }
+  /** Tells others that the journal changed, and waits for that and for the disk: as a rule with no step between the disk and the caller. */
+  #announced(synced: Promise<boolean> | undefined): Promise<unknown> | undefined {
+    const { feed, exclusive } = this.#parts
+    const announced = feed.announce(this.name)
+    if (announced === undefined && exclusive === undefined) return synced
+    return Promise.allSettled([synced, announced])
+      .then(() => Promise.all([synced, announced]))
+      .then(() => exclusive?.check())
   }
 
   /** The group is not simply there. What stands of it, and why the rest does not. */

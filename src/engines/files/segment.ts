@@ -98,18 +98,16 @@ export class Segment {
   }
 
   /** Makes all that was seen durable. False if this store cannot be synced. */
-  async sync(): Promise<boolean> {
+  sync(): Promise<boolean> {
     // Who comes while a sync runs may have seen more than that sync covers, and waits for the next one.
-    while (this.#syncing !== undefined) await this.#syncing.catch(() => undefined)
-    if (this.poisoned) throw this.failure('unknown')
-    if (this.#durableTo !== undefined && this.#durableTo >= this.#seenTo) return true
+    if (this.#syncing !== undefined) return this.#syncing.then(this.#again, this.#again)
+    if (this.poisoned) return Promise.reject(this.failure('unknown'))
+    if (this.#durableTo !== undefined && this.#durableTo >= this.#seenTo) return Promise.resolve(true)
     this.#syncing = this.#syncNow(this.#seenTo)
-    try {
-      return await this.#syncing
-    } finally {
-      this.#syncing = undefined
-    }
+    return this.#syncing
   }
+
+  readonly #again = (): Promise<boolean> => this.sync()
 
   async #syncNow(target: number): Promise<boolean> {
     try {
@@ -120,6 +118,8 @@ export class Segment {
       if (isExhausted(error)) throw unwritable(error, 'The journal', 'unknown')
       this.poisoned = true
       throw this.failure('unknown', error)
+    } finally {
+      this.#syncing = undefined
     }
     this.#durableTo = target
     return true
