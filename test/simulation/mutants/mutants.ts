@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
     bug: 'What was acknowledged vanished at a power loss.',
     seed: 2,
     trouble: 'power',
-    edits: [{ file: JOURNAL, find: 'return synced\n', replace: 'return undefined\n' }],
+    edits: [{ file: JOURNAL, find: 'catch(() => undefined)\n    return synced', replace: 'catch(() => undefined)\n    return undefined' }],
   },
   {
     name: 'late helpers do not look',
