@@ -93,6 +93,7 @@ export class Store implements AsyncDisposable {
 
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   async close(): Promise<void> {
+    await this.#parts.catalog.close()
     await this.#parts.replicas.idle()
     await this.#parts.engine.close()
   }
