@@ -1,7 +1,8 @@
 /**
  * Which sessions have a task to be worked on. Learnt from the feed, one look at each session that changed; after a start, or where the feed
- * has a gap, one look at every session. What is not due now is remembered with the moment from which it is.
+ * has a gap, from the catalog. What is not due now is remembered with the moment from which it is.
  */
+import { CatalogUnavailable } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import type { StoreParts } from '../store/parts.ts'
@@ -76,13 +77,26 @@ export class DueWork {
     this.#cursor = cursor
     for (const name of names) if (this.#only === undefined || name === this.#only) this.#toLookAt.add(name)
     if (reset && this.#only !== undefined) this.#toLookAt.add(this.#only)
-    else if (reset) for await (const name of engine.names()) this.#toLookAt.add(name)
+    else if (reset) for (const name of await this.#candidates()) this.#toLookAt.add(name)
     const now = clock.monotonicMs()
     for (const [name, fromMs] of this.#idle) if (fromMs <= now) this.#toLookAt.add(name)
     const looking = [...this.#toLookAt]
     this.#toLookAt.clear()
     for (let i = 0; i < looking.length; i += SIDE_BY_SIDE) {
       await Promise.all(looking.slice(i, i + SIDE_BY_SIDE).map((name) => this.#lookAt(name)))
+    }
+  }
+
+  /** Sessions that may have something due: what the catalog knows, which has every change before this call; without one, all of them. */
+  async #candidates(): Promise<readonly string[]> {
+    const { catalog, engine } = this.#parts
+    try {
+      return await catalog.ask('due')
+    } catch (error) {
+      if (!(error instanceof CatalogUnavailable)) throw error
+      const names: string[] = []
+      for await (const name of engine.names()) names.push(name)
+      return names
     }
   }
 

@@ -6,10 +6,11 @@
  * the whole search may. So words that are too common are not counted: how often one of them stands in a text tells little anyway. How common
  * a word is shows in how far back its newest thousand texts reach.
  */
+
+import { spaced } from '../../dialect/words.ts'
 import type { FoundDocument, SearchQuery, Term, TextQuery } from '../../engine/catalog.ts'
 import type { JsonObject } from '../../record/record.ts'
 import type { Past } from '../../session/state.ts'
-import { spaced } from '../words.ts'
 import type { Database, Row, Value } from './database.ts'
 import { KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
 
