@@ -1,19 +1,9 @@
 /** The same answers without a catalog, by looking at every session: slow, and right. For when a catalog cannot be used. */
-import type {
-  ExtractionRow,
-  ListedRow,
-  ListFilter,
-  ListOrder,
-  ListQuery,
-  Place,
-  SessionPut,
-  StatsRow,
-  TaskQuery,
-  TaskRow,
-} from '../engine/catalog.ts'
+import type { ExtractionRow, ListedRow, ListFilter, ListQuery, SessionPut, StatsRow, TaskQuery, TaskRow } from '../engine/catalog.ts'
 import type { Engine } from '../engine/port.ts'
 import type { Json } from '../record/record.ts'
 import type { Usage } from '../session/state.ts'
+import { comparePlaces, compareTexts, placeOf } from '../store/list-order.ts'
 import { canonical } from './canonical.ts'
 import { Examiner } from './examiner.ts'
 
@@ -45,10 +35,10 @@ export async function scanList(
   for await (const row of rowsOf(engine, query.space)) {
     if (!matches(row, query)) continue
     total++
-    const listed = { name: row.name, id: row.id, by: keyOf(row, order), info: row.info }
-    if (after === undefined || compare(listed, after, order) > 0) rows.push(listed)
+    const listed = { name: row.name, ...placeOf(row, order), info: row.info }
+    if (after === undefined || comparePlaces(listed, after, order) > 0) rows.push(listed)
   }
-  rows.sort((a, b) => compare(a, b, order))
+  rows.sort((a, b) => comparePlaces(a, b, order))
   return { rows: rows.slice(0, limit), total: count ? total : null }
 }
 
@@ -59,7 +49,7 @@ export async function scanTasks(engine: Engine, { space, session, status, newest
     for (const task of row.tasks) if (status === undefined || task.status === status) tasks.push({ ...task, session: row.id })
   }
   const direction = newestFirst ? -1 : 1
-  tasks.sort((a, b) => direction * utf8(a.createdAt, b.createdAt) || utf8(a.session, b.session) || a.archive - b.archive)
+  tasks.sort((a, b) => direction * compareTexts(a.createdAt, b.createdAt) || compareTexts(a.session, b.session) || a.archive - b.archive)
   return tasks.slice(0, limit)
 }
 
@@ -92,8 +82,8 @@ export async function scanStats(engine: Engine, { space }: { space: string }): P
     const day = row.createdAt.slice(0, 10)
     if (day !== '') begun.set(day, (begun.get(day) ?? 0) + 1)
   }
-  const days = [...begun].sort(([a], [b]) => utf8(a, b)).map(([day, n]) => ({ day, sessions: n, messages: 0, tokens: 0 }))
-  return { sessions, ...sums, tasks, usage: [...models.values()].sort((a, b) => utf8(a.model, b.model)), days }
+  const days = [...begun].sort(([a], [b]) => compareTexts(a, b)).map(([day, n]) => ({ day, sessions: n, messages: 0, tokens: 0 }))
+  return { sessions, ...sums, tasks, usage: [...models.values()].sort((a, b) => compareTexts(a.model, b.model)), days }
 }
 
 function added(before: Usage | undefined, usage: Usage): Usage {
@@ -122,17 +112,4 @@ function matches(row: SessionPut, filter: ListFilter): boolean {
   return Object.entries(metadata).every(
     ([field, value]) => Object.hasOwn(row.metadata, field) && canonical(row.metadata[field] as Json) === canonical(value),
   )
-}
-
-function keyOf({ title, createdAt, updatedAt }: SessionPut, order: ListOrder): string {
-  return order === 'title' ? (title ?? '').toLowerCase() : order === 'created' ? createdAt : updatedAt
-}
-
-function compare(a: Place, b: Place, order: ListOrder): number {
-  return (order === 'title' ? utf8(a.by, b.by) : utf8(b.by, a.by)) || utf8(a.id, b.id)
-}
-
-/** As a catalog compares texts. */
-function utf8(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -37,8 +37,8 @@ export interface CatalogRequests {
   status(): Promise<CatalogStatus>
   /** Begins to keep the catalog up to date, until it is closed. */
   keep(): Promise<void>
-  /** Makes the catalog anew, rows and text. */
-  rebuild(): Promise<void>
+  /** Makes the catalog anew, rows and text. Tells how many sessions there are. UNAVAILABLE if it cannot lie where it belongs. */
+  rebuild(): Promise<number>
   close(): Promise<void>
 }
 
@@ -136,11 +136,19 @@ export class CatalogService implements CatalogRequests {
     })
   }
 
-  async rebuild(): Promise<void> {
-    await this.#renew(undefined)
-    await this.#caughtUp(undefined, async (indexer) => {
-      while (await indexer.index()) this.#closing.signal.throwIfAborted()
-    })
+  async rebuild(): Promise<number> {
+    try {
+      await this.#renew(undefined)
+      const sessions = await this.#caughtUp(undefined, async (indexer) => {
+        while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+        return (await indexer.catalog.names()).length
+      })
+      if (this.#elsewhere === undefined) return sessions
+      throw new CatalogUnavailable('unwritable', this.#elsewhere.reason)
+    } catch (error) {
+      if (!isCatalogs(error)) throw error
+      throw new HoldfastError('UNAVAILABLE', `The catalog could not be made anew: ${error.message}`, { cause: error })
+    }
   }
 
   async close(): Promise<void> {

@@ -13,7 +13,7 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
   const progress = out.progress()
   const startedAt = performance.now()
   const ticking = setInterval(
-    () => progress.update(`looking at every session: ${Math.round((performance.now() - startedAt) / 1000)} s`),
+    () => progress.update(`catching up with the store: ${Math.round((performance.now() - startedAt) / 1000)} s`),
     200,
   )
   const wanted = given({

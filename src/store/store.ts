@@ -97,8 +97,8 @@ export class Store implements AsyncDisposable {
     return this.#parts.catalog.ask('status')
   }
 
-  /** Makes the catalog anew from the journals. Lists and searches go on meanwhile. */
-  rebuildCatalog(): Promise<void> {
+  /** Makes the catalog anew from the journals. Lists and searches go on meanwhile. Tells how many sessions there are, in all spaces. */
+  rebuildCatalog(): Promise<number> {
     return this.#parts.catalog.ask('rebuild')
   }
 
