@@ -30,7 +30,8 @@ const ascii = {
 }
 
 const bundle = await rolldown({
-  input: join(root, 'dist', 'cli', 'main.js'),
+  // The catalog's thread is a program of its own.
+  input: { main: join(root, 'dist', 'cli', 'main.js'), thread: join(root, 'dist', 'catalog', 'thread.js') },
   platform: 'node',
   plugins: [noPrograms, ascii],
   external: (id, importer) =>

@@ -23,6 +23,7 @@ export interface SessionInfo {
   readonly pendingTokens: number
   /** Those on the branch, archived ones included. */
   readonly totalMessageCount: number
+  readonly totalTokens: number
   readonly commitCount: number
   readonly snapshots: readonly {
     readonly name: string
@@ -59,6 +60,7 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     messageCount: head.n - archived.n,
     pendingTokens: Math.max(head.t - archived.t, 0),
     totalMessageCount: head.n,
+    totalTokens: head.t,
     commitCount: state.archives.length,
     snapshots: state.snapshots.map((snapshot) => snapshotInfo(snapshot, state)),
     shares: state.shares.map(({ id: share, grantedAt, expiresAt, n }) => ({ id: share, grantedAt, expiresAt, messageCount: n })),

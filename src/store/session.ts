@@ -24,8 +24,8 @@ import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
-import { memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
+import { recall } from './recall.ts'
 import { Records } from './records.ts'
 import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
 import { type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
@@ -229,8 +229,8 @@ export class Session {
   async window(options: WindowOptions = {}): Promise<Window> {
     const state = await this.#handle.liveState()
     const { parts } = this.#handle
-    const remembered = async () => (await memoriesOf(parts, state.owner)).map(({ id, text }) => ({ kind: 'memory', id, text }) as const)
-    return windowOf(this.id, state, new Transcript(parts, this.id, state), remembered, options)
+    const transcript = new Transcript(parts, this.id, state)
+    return windowOf(this.id, state, transcript, (query, of) => recall(parts, query, this.id, state, transcript, of), options)
   }
 
   /** Whether the last turn is complete, unanswered or interrupted, with its open tool calls. */
