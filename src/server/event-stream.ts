@@ -1,5 +1,6 @@
 /** One open stream of server-sent events: what is written to it, and what happens if nobody reads. */
 import type { ServerResponse } from 'node:http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { SERVER_LIMITS } from './limits.ts'
 
@@ -89,7 +90,7 @@ function openConnection(outgoing: ServerResponse, headers: Record<string, string
   )
   outgoing.on('close', () => stream.close())
   outgoing.on('error', () => stream.close())
-  return { stream, response: new Response(null, { headers: { 'x-hono-already-sent': 'true' } }) }
+  return { stream, response: RESPONSE_ALREADY_SENT }
 }
 
 /** Where there is no connection, as in a test. */
