@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Benchmark, figure, interleave } from './harness.ts'
 
-const MAIN = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+/** As it is installed: `npm run bench` builds it. */
+const MAIN = fileURLToPath(new URL('../../dist/cli/start.cjs', import.meta.url))
 
 export const commandLine: Benchmark = {
   name: 'command-line',

@@ -67,12 +67,12 @@ export class Session {
   /** Appends one message; resolves with its position once it is durable. */
   append({ lookUp = false } = {}): Promise<number> {
     const key = systemIds.next(systemClock.now())
-    const payload = message(key)
-    const hashed = hashKey('message', key)
+    const payload = message(key, lookUp)
+    const hashed = lookUp ? hashKey('message', key) : undefined
     return this.#replica.submit({
-      ...(lookUp ? { keys: [hashed] } : {}),
+      ...(hashed === undefined ? {} : { keys: [hashed] }),
       decide: ({ head }, known) => {
-        const first = known(hashed)
+        const first = hashed === undefined ? undefined : known(hashed)
         if (first !== undefined) return { answer: first.at }
         const write = { type: 'messages.appended', payload, ...(head === null ? {} : { parent: head }) } as const
         return { write, answer: ({ at }) => at }
@@ -95,10 +95,12 @@ export class Session {
   }
 }
 
-function message(key: string, text = TEXT): JsonObject {
-  // A key that comes again must come with the same body, so a caller's body is digested.
-  return { key, digest: hash('sha256', text, 'hex').slice(0, 32), role: 'assistant', text }
+function message(key: string, given: boolean, text = TEXT): JsonObject {
+  // A caller's key that comes again must come with the same body, so that is digested. Nobody can send a key that was made here before.
+  return { key, digest: given ? hash('sha256', text, 'hex').slice(0, 32) : NO_DIGEST, role: 'assistant', text }
 }
+
+const NO_DIGEST = '0'.repeat(32)
 
 const PROSE = 'The tide came in twice that day. "Hold fast," she said, and made the rope secure; nothing that was tied there was lost. '
 
@@ -111,7 +113,7 @@ function fittingText(): string {
   for (let length = RECORD_BYTES; ; length--) {
     // Through JSON, as the text of a request comes: a slice of a longer string takes longer to encode.
     const text = JSON.parse(JSON.stringify(PROSE.repeat(10).slice(0, length))) as string
-    const draft = { id: key, at: new Date(now).toISOString(), type: 'messages.appended', payload: message(key, text) } as const
+    const draft = { id: key, at: new Date(now).toISOString(), type: 'messages.appended', payload: message(key, true, text) } as const
     const { at, end } = new Group(1_000_000, '00000000').add(encodeBody({ ...draft, parent: [1_000_000, 0] }))
     if (end - at <= RECORD_BYTES) return text
   }

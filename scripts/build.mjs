@@ -47,9 +47,12 @@ function compile(name, force) {
   if (name === 'dist') rmSync(join(root, 'dist'), { recursive: true, force: true })
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', target.project, ...target.flags], { cwd: root, stdio: 'inherit' })
-  const program = join(root, 'dist', 'cli', 'main.js')
-  if (name === 'dist' && existsSync(program)) chmodSync(program, 0o755)
   if (status !== 0) return 1
+  if (name === 'dist') {
+    chmodSync(join(root, 'dist', 'cli', 'start.cjs'), 0o755)
+    const bundled = spawnSync(process.execPath, [join(root, 'scripts', 'bundle.mjs')], { cwd: root, stdio: 'inherit' })
+    if (bundled.status !== 0) return 1
+  }
 
   // The stamp bears the time at which tsc began to read: a source saved meanwhile is newer.
   mkdirSync(dirname(stamp), { recursive: true })

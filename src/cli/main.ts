@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /**
  * The command line: finds the command, runs it, and ends with the exit code that CLI users rely on.
  *
@@ -8,6 +7,7 @@
  * already. A second signal does not wait.
  */
 import { createRequire } from 'node:module'
+import { CommanderError } from 'commander'
 import { wrongUsage } from './arguments.ts'
 import type { CommandSpec } from './commands.ts'
 import { Context } from './context.ts'
@@ -68,10 +68,12 @@ async function main(): Promise<number> {
 }
 
 /** Commander's errors: it also throws when it has printed what was asked for. */
-function isOfParser(error: unknown): error is Error & { readonly exitCode: number } {
-  return error instanceof Error && error.name === 'CommanderError'
+function isOfParser(error: unknown): error is CommanderError {
+  return error instanceof CommanderError
 }
 
-const code = await main()
-await out.flush()
-process.exit(interrupted ? INTERRUPTED : code)
+// Not awaited at the top: a bundle of CommonJS, which starts faster, has no such thing.
+void main().then(async (code) => {
+  await out.flush()
+  process.exit(interrupted ? INTERRUPTED : code)
+})

@@ -1,10 +1,6 @@
 /** The command table as a parser. What it finds is handed to `start`. */
-import { createRequire } from 'node:module'
-import type { Command as CommanderCommand, Option as CommanderOption } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { COMMANDS, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './commands.ts'
-
-/** Commander is CommonJS: imported, all of it would be searched for what it exports first, which takes as long as loading it. */
-const { Argument, Command, Option } = createRequire(import.meta.url)('commander') as typeof import('commander')
 
 type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
 
@@ -17,7 +13,7 @@ export interface ProgramOptions {
   readonly complain: (text: string) => void
 }
 
-export function makeProgram({ words, version, start, complain }: ProgramOptions): CommanderCommand {
+export function makeProgram({ words, version, start, complain }: ProgramOptions): Command {
   const program = new Command('holdfast')
     .usage('<command> [options]')
     .description('Sessions for AI agents that cannot be lost, doubled or corrupted.')
@@ -40,7 +36,7 @@ function wanted(words: readonly string[]): readonly CommandSpec[] {
   return called.length === 1 ? called : COMMANDS
 }
 
-function addCommand(program: CommanderCommand, spec: CommandSpec, start: Start): void {
+function addCommand(program: Command, spec: CommandSpec, start: Start): void {
   const command = program
     .command(spec.name)
     .description(spec.about)
@@ -57,7 +53,7 @@ function addCommand(program: CommanderCommand, spec: CommandSpec, start: Start):
   command.action(() => start(spec, command.processedArgs, command.optsWithGlobals()))
 }
 
-function optionOf(spec: OptionSpec): CommanderOption {
+function optionOf(spec: OptionSpec): Option {
   const option = new Option(spec.flags, spec.about)
   if (spec.choices !== undefined) option.choices(spec.choices)
   if (spec.parse !== undefined) option.argParser(spec.parse as (value: string, before: unknown) => unknown)

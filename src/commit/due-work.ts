@@ -31,7 +31,10 @@ export class DueWork {
   readonly #due = new Map<string, Due>()
   /** Sessions to commit by their policy, once they have been idle for long enough: from when on. */
   readonly #idle = new Map<string, number>()
+  /** Sessions that changed. */
   readonly #toLookAt = new Set<string>()
+  /** Sessions that may have changed: looked at when there is nothing better to do. */
+  readonly #toSweep = new Set<string>()
   #cursor: string | undefined
 
   constructor(parts: StoreParts, only: string | undefined) {
@@ -41,7 +44,7 @@ export class DueWork {
 
   /** Tasks, and sessions that may have one. */
   get size(): number {
-    return this.#due.size + [...this.#toLookAt].filter((name) => !this.#due.has(name)).length
+    return this.#due.size + [...this.#toLookAt, ...this.#toSweep].filter((name) => !this.#due.has(name)).length
   }
 
   /** Tasks that can begin now, those that have waited longest first. */
@@ -57,10 +60,11 @@ export class DueWork {
     return Math.min(...later) - now
   }
 
-  /** What was known of a task holds no longer: its session is looked at again, although the feed may not name it. */
-  settle({ name }: Due): void {
+  /** What was known of a task holds no longer: its session is looked at again, while it is at hand and although the feed may not name it. */
+  async settle({ name }: Due): Promise<void> {
     this.#due.delete(name)
-    this.#toLookAt.add(name)
+    // Whatever is wrong with the store shows the next time.
+    await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
   }
 
   postpone({ name, ...due }: Due): void {
@@ -69,21 +73,34 @@ export class DueWork {
     this.#toLookAt.add(name)
   }
 
-  /** Learns what has changed. */
-  async notice(): Promise<void> {
+  /**
+   * Learns what has changed, and looks at sessions until `enough` tasks can begin. The rest is looked at when those have: by the time its
+   * turn comes, what was read of a session long before would have to be read again.
+   */
+  async notice(enough: number): Promise<void> {
     const { engine, clock } = this.#parts
     const { cursor, names, reset } = await engine.changes(this.#cursor)
     this.#cursor = cursor
     for (const name of names) if (this.#only === undefined || name === this.#only) this.#toLookAt.add(name)
     if (reset && this.#only !== undefined) this.#toLookAt.add(this.#only)
-    else if (reset) for await (const name of engine.names()) this.#toLookAt.add(name)
+    else if (reset) await this.#sweep()
     const now = clock.monotonicMs()
     for (const [name, fromMs] of this.#idle) if (fromMs <= now) this.#toLookAt.add(name)
-    const looking = [...this.#toLookAt]
-    this.#toLookAt.clear()
-    for (let i = 0; i < looking.length; i += SIDE_BY_SIDE) {
-      await Promise.all(looking.slice(i, i + SIDE_BY_SIDE).map((name) => this.#lookAt(name)))
+    for (;;) {
+      const from = this.#toLookAt.size > 0 ? this.#toLookAt : this.#toSweep
+      if (from.size === 0 || this.ready().length >= enough) return
+      const looking = [...from].slice(0, SIDE_BY_SIDE)
+      for (const name of looking) from.delete(name)
+      await Promise.all(looking.map((name) => this.#lookAt(name)))
     }
+  }
+
+  /** In an order of its own: workers that begin at the same moment would otherwise follow each other on every step. */
+  async #sweep(): Promise<void> {
+    const { engine, ids } = this.#parts
+    const names: { readonly name: string; readonly rank: number }[] = []
+    for await (const name of engine.names()) names.push({ name, rank: ids.random() })
+    for (const { name } of names.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
   }
 
   async #lookAt(name: string): Promise<void> {

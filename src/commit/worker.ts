@@ -53,6 +53,9 @@ export interface WorkerStatus {
   readonly breaker: BreakerStatus
 }
 
+/** A reason at hand: without one, an error is made each time, with its trace. */
+const OVER = 'The attempt is over.'
+
 export class Worker {
   readonly #parts: StoreParts
   readonly #model: Model
@@ -139,7 +142,8 @@ export class Worker {
   /** False if the store could not tell what has changed, this time. */
   async #noticed(): Promise<boolean> {
     try {
-      await this.#due.notice()
+      // Those that run are among the ready ones; as many again can begin at once when they end.
+      await this.#due.notice(this.#running.size + 2 * this.#options.concurrency)
       return true
     } catch (error) {
       if (error instanceof HoldfastError && error.retryable) return false
@@ -168,7 +172,7 @@ export class Worker {
       // Unless somebody else has the task, or it has ended, or the session is gone, the store itself fails: the task stays as it is.
       if (!(error instanceof HoldfastError) || (error.code !== 'CONFLICT' && error.code !== 'NOT_FOUND')) return this.#due.postpone(due)
     }
-    this.#due.settle(due)
+    await this.#due.settle(due)
     if (status !== undefined) this.#onAttempt?.({ space: due.space, task: taskId(due.session, due.archive.task), status })
   }
 
@@ -193,7 +197,7 @@ export class Worker {
       if (error instanceof HoldfastError) throw error
       return await this.#fail(handle, archive, this.#outcomeOf(error, archive, over.signal.aborted))
     } finally {
-      over.abort()
+      over.abort(OVER)
       await Promise.all([renewal, deadline])
     }
   }

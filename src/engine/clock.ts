@@ -8,6 +8,18 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+let lastNow = Number.NaN
+let lastText = ''
+
+/** A moment as records write it. Many of them fall into one millisecond. */
+export function isoTime(now: number): string {
+  if (now !== lastNow) {
+    lastText = new Date(now).toISOString()
+    lastNow = now
+  }
+  return lastText
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),

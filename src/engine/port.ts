@@ -139,6 +139,8 @@ export interface AppendOptions {
   readonly urgent?: boolean
   /** False for the seal of a segment that can no longer be synced. */
   readonly sync?: boolean
+  /** Called, if the engine can, as soon as the whole group stands and before it is durable: for work to be done while the disk works. */
+  readonly standing?: () => void
 }
 
 export interface Appended {

@@ -57,6 +57,8 @@ export interface Draft {
   readonly at: string
   readonly type: RecordType
   readonly payload: JsonObject
+  /** The payload as JSON, where that is known already. */
+  readonly text?: string
   readonly parent?: Address
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
-import { checkCount, checkDescription, checkId, copyJson, copyObject } from './check.ts'
+import { checkCount, checkDescription, checkId, copyObject, jsonText, objectText } from './check.ts'
 
 function refusal(work: () => unknown): string {
   try {
@@ -42,25 +42,23 @@ describe('a copy', () => {
   test('is what JSON makes of a value, with well-formed text, and shares nothing with it', () => {
     fc.assert(
       fc.property(fc.object(), (value) => {
-        const { copy, text } = copyObject('It', value)
-        expect(copy).toEqual(JSON.parse(JSON.stringify(value)))
-        expect(JSON.parse(text)).toEqual(copy)
+        expect(copyObject('It', value)).toEqual(JSON.parse(JSON.stringify(value)))
       }),
     )
     const original = { list: [1] }
-    const { copy } = copyObject('It', original)
+    const copy = objectText('It', original)
     original.list.push(2)
-    expect(copy).toEqual({ list: [1] })
+    expect(copy.value).toEqual({ list: [1] })
   })
 
   test('has U+FFFD in place of half a character, in texts and in names', () => {
-    expect(copyObject('It', { 'a\ud800': ['b\udfff', '\ud83d\ude00', '\\ud800', '\\\\ud800', '\\\ud800'] }).copy).toEqual({
+    expect(copyObject('It', { 'a\ud800': ['b\udfff', '\ud83d\ude00', '\\ud800', '\\\\ud800', '\\\ud800'] })).toEqual({
       'a\ufffd': ['b\ufffd', '\ud83d\ude00', '\\ud800', '\\\\ud800', '\\\ufffd'],
     })
   })
 
   test('keeps a field called __proto__ as a field', () => {
-    const { copy } = copyObject('It', JSON.parse('{"__proto__": {"a": 1}}') as object)
+    const copy = copyObject('It', JSON.parse('{"__proto__": {"a": 1}}') as object)
     expect(Object.keys(copy)).toEqual(['__proto__'])
   })
 
@@ -77,16 +75,16 @@ describe('a copy', () => {
   test('is not made of what JSON cannot write', () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
-    expect(refusal(() => copyJson('It', circle))).toMatch(/^INVALID_ARGUMENT: It cannot be written as JSON/)
-    expect(refusal(() => copyJson('It', { big: 5n }))).toMatch(/^INVALID_ARGUMENT/)
-    expect(refusal(() => copyJson('It', () => 1))).toMatch(/^INVALID_ARGUMENT/)
+    expect(refusal(() => jsonText('It', circle))).toMatch(/^INVALID_ARGUMENT: It cannot be written as JSON/)
+    expect(refusal(() => jsonText('It', { big: 5n }))).toMatch(/^INVALID_ARGUMENT/)
+    expect(refusal(() => jsonText('It', () => 1))).toMatch(/^INVALID_ARGUMENT/)
   })
 
   test('is not made of what is too large or nested too deep', () => {
-    expect(refusal(() => copyJson('It', 'x'.repeat(100), 50))).toMatch(/^PAYLOAD_TOO_LARGE/)
+    expect(refusal(() => jsonText('It', 'x'.repeat(100), 50))).toMatch(/^PAYLOAD_TOO_LARGE/)
     const nested = (levels: number): unknown => Array.from({ length: levels }).reduce((inner: unknown) => [inner], 1)
-    expect(refusal(() => copyJson('It', nested(LIMITS.jsonDepth)))).toBe('none')
-    expect(refusal(() => copyJson('It', nested(LIMITS.jsonDepth + 1)))).toMatch(/^INVALID_ARGUMENT: It is nested deeper/)
+    expect(refusal(() => jsonText('It', nested(LIMITS.jsonDepth)))).toBe('none')
+    expect(refusal(() => jsonText('It', nested(LIMITS.jsonDepth + 1)))).toMatch(/^INVALID_ARGUMENT: It is nested deeper/)
   })
 })
 

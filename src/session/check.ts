@@ -3,6 +3,7 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
 import type { Descriptive } from './decide.ts'
+import { JsonText } from './json-text.ts'
 
 /** The name of a session, a space, a message, a snapshot, a key: any text, within the limit. */
 export function checkId(what: string, id: unknown): string {
@@ -25,17 +26,20 @@ export function checkCount(what: string, value: unknown, most: number): number {
   return value as number
 }
 
-/** A copy of an object as JSON has it, so that a caller may go on changing the original; with its text. */
-export function copyObject(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: JsonObject; text: string } {
+/** An object as JSON has it, so that a caller may go on changing the original. */
+export function objectText(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): JsonText {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${what} must be an object; got ${shown(value)}.`)
-  const copied = copyJson(what, value, limitBytes)
+  const json = jsonText(what, value, limitBytes)
   // An object may say itself what it is as JSON.
-  if (typeof copied.copy !== 'object' || copied.copy === null || Array.isArray(copied.copy))
-    throw invalid(`${what} must be an object as JSON; got ${shown(copied.copy)}.`)
-  return copied as { copy: JsonObject; text: string }
+  if (!json.text.startsWith('{')) throw invalid(`${what} must be an object as JSON; got ${shown(json.value)}.`)
+  return json
 }
 
-export function copyJson(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): { copy: Json; text: string } {
+export function copyObject(what: string, value: unknown, limitBytes?: number): JsonObject {
+  return objectText(what, value, limitBytes).value as JsonObject
+}
+
+export function jsonText(what: string, value: unknown, limitBytes: number = LIMITS.recordBytes): JsonText {
   let text: string | undefined
   try {
     text = JSON.stringify(value)
@@ -56,11 +60,19 @@ export function copyJson(what: string, value: unknown, limitBytes: number = LIMI
       },
     )
   }
-  const copy = JSON.parse(text) as Json
-  // Nothing can be nested deeper than it has brackets.
-  if (text.length > LIMITS.jsonDepth && isDeeper(copy, LIMITS.jsonDepth))
+  const json = new JsonText(text)
+  if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(json.value, LIMITS.jsonDepth))
     throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
-  return { copy, text }
+  return json
+}
+
+/** Nothing can be nested deeper than it has brackets. */
+function hasFewBrackets(text: string, most: number): boolean {
+  let count = 0
+  for (const bracket of ['{', '[']) {
+    for (let i = text.indexOf(bracket); i !== -1; i = text.indexOf(bracket, i + 1)) if (++count > most) return false
+  }
+  return true
 }
 
 function isDeeper(value: Json, levels: number): boolean {
@@ -80,8 +92,8 @@ export function checkDescription(description: Descriptive): Descriptive {
     ...(tags === undefined ? {} : { tags: checkTags(tags) }),
     ...(owner === undefined ? {} : { owner: nullable('The owner', owner, LIMITS.idBytes) }),
     ...(workspace === undefined ? {} : { workspace: nullable('The workspace', workspace, LIMITS.titleBytes) }),
-    ...(metadata === undefined ? {} : { metadata: copyObject('The metadata', metadata, LIMITS.metadataBytes).copy }),
-    ...(policies === undefined ? {} : { policies: copyObject('The policies', policies, LIMITS.metadataBytes).copy }),
+    ...(metadata === undefined ? {} : { metadata: copyObject('The metadata', metadata, LIMITS.metadataBytes) }),
+    ...(policies === undefined ? {} : { policies: copyObject('The policies', policies, LIMITS.metadataBytes) }),
     ...(addTags === undefined ? {} : { addTags: checkTags(addTags) }),
     ...(removeTags === undefined ? {} : { removeTags: checkTags(removeTags) }),
   }

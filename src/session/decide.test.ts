@@ -7,7 +7,8 @@ import type { Json } from '../record/record.ts'
 import * as decide from './decide.ts'
 import type { Operation } from './decision.ts'
 import { apply } from './fold.ts'
-import { digestOf, keysOf } from './keys.ts'
+import { digestOf, JsonText } from './json-text.ts'
+import { keysOf } from './keys.ts'
 import { ABSENT_VERSION, INITIAL, type SessionState } from './state.ts'
 
 /** A journal in its simplest form, with the keys of its records. */
@@ -51,7 +52,7 @@ function created(): Notebook {
 }
 
 function say(terms: decide.Terms, ...contents: (string | [id: string, content: string])[]): Operation<SessionState, decide.Outcome> {
-  const messages = contents.map((one): Json => ({ content: typeof one === 'string' ? one : one[1] }))
+  const messages = contents.map((one) => new JsonText(JSON.stringify({ content: typeof one === 'string' ? one : one[1] })))
   const ids = contents.map((one) => (typeof one === 'string' ? null : one[0]))
   return decide.append(terms, { messages, ids, tokens: contents.length })
 }
@@ -102,7 +103,9 @@ describe('a condition', () => {
     notebook.carry(decide.remove({}))
     notebook.carry(decide.create({}, session))
     expect(notebook.carry(decide.revert({ born }, 'message', head))).toBe('CONFLICT created anew')
-    expect(notebook.carry(decide.append({ born }, { messages: [hello], tokens: 1, parent: head }))).toBe('CONFLICT created anew')
+    expect(notebook.carry(decide.append({ born }, { messages: [new JsonText(JSON.stringify(hello))], tokens: 1, parent: head }))).toBe(
+      'CONFLICT created anew',
+    )
     expect(notebook.carry(decide.grant({ born }, { session: 'f', kind: 'fork', message: 'm' }))).toBe('CONFLICT created anew')
   })
 })
@@ -217,7 +220,7 @@ describe('the head', () => {
     const one = notebook.state.head
     notebook.carry(say({}, 'two'))
     const two = notebook.state.head
-    notebook.carry(decide.append({}, { messages: [hello], tokens: 1, parent: one }))
+    notebook.carry(decide.append({}, { messages: [new JsonText(JSON.stringify(hello))], tokens: 1, parent: one }))
     expect(notebook.state.head.n).toBe(2)
     notebook.carry(decide.undo({}))
     expect(notebook.state.head).toEqual(two)

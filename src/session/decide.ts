@@ -6,11 +6,11 @@
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { Json, JsonObject, RecordType } from '../record/record.ts'
+import type { JsonObject, RecordType } from '../record/record.ts'
 import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
-import { digestOf } from './keys.ts'
+import type { JsonText } from './json-text.ts'
 import type { Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
 import { anew, conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, unexpected } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
@@ -129,7 +129,7 @@ export function create(terms: Terms, session: SessionCreated, { ifAbsent = false
 }
 
 export interface NewMessages {
-  readonly messages: readonly Json[]
+  readonly messages: readonly JsonText[]
   readonly ids?: readonly (string | null)[] | undefined
   readonly tokens: number
   /** The message that these follow, if it is not the head. */
@@ -138,8 +138,10 @@ export interface NewMessages {
 
 export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessages): Operation<SessionState, Outcome> {
   const given = (ids ?? []).flatMap((id, index) =>
-    id === null ? [] : [{ id, key: hashKey('message', id), digest: digestOf(messages[index] as Json) }],
+    id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
+  const type = 'messages.appended' as const
+  const texts = messages.map(({ text }) => text).join(',')
   const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
     const entries = given.map(({ key }) => known(key))
     const some = given.find((_, index) => entries[index] !== undefined)
@@ -154,18 +156,21 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
     const follows = parent ?? state.head
     const moves = !samePoint(follows, state.head)
     const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
-    const payload = {
-      messages,
-      ...(given.length > 0 ? { ids } : {}),
+    // As JSON, what is undefined is not there.
+    const rest = {
+      ids: given.length > 0 ? ids : undefined,
       n: follows.n,
       t: follows.t,
       tokens,
-      ...(run === undefined ? {} : { run }),
-      ...(moves ? { left: state.head } : {}),
+      run,
+      left: moves ? state.head : undefined,
+      key: terms.key,
+      digest: terms.digest,
     }
-    const decision = write(state, 'messages.appended', payload, terms)
-    if (follows.at === null || decision.write === undefined) return decision
-    return { ...decision, write: { ...decision.write, parent: follows.at } }
+    const text = `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`
+    const payload = { messages, ...rest } as unknown as JsonObject
+    const write = follows.at === null ? { type, payload, text } : { type, payload, text, parent: follows.at }
+    return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
 }

@@ -7,6 +7,7 @@ import { branchTo } from './branch.ts'
 import * as decide from './decide.ts'
 import type { Operation } from './decision.ts'
 import { apply } from './fold.ts'
+import { JsonText } from './json-text.ts'
 import { sessionModel } from './model.ts'
 import type { MessagesAppended } from './records.ts'
 import { INITIAL, type Point, type SessionState } from './state.ts'
@@ -39,7 +40,7 @@ type Command = (notebook: Notebook) => void
 
 const name = fc.constantFrom('x', 'y', 'z')
 const pick = (notebook: Notebook, index: number): Point | undefined => notebook.points[index % Math.max(notebook.points.length, 1)]
-const say = (size: number): JsonObject[] => Array.from({ length: size }, (_, i) => ({ content: `${i}` }))
+const say = (size: number): JsonText[] => Array.from({ length: size }, (_, i) => new JsonText(`{"content":"${i}"}`))
 
 const appends: fc.Arbitrary<Command> = fc
   .record({ size: fc.integer({ min: 1, max: 3 }), under: fc.option(fc.nat(30), { freq: 2 }) })

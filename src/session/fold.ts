@@ -22,7 +22,7 @@ import type {
   SnapshotTaken,
   UsageRecorded,
 } from './records.ts'
-import { type Amount, type Archive, type Grant, INITIAL, type Run, type SessionState, versionOf } from './state.ts'
+import { type Amount, type Archive, changed, type Grant, INITIAL, type Run, type SessionState, versionOf } from './state.ts'
 
 /** How many moves of the head can be undone. */
 const UNDO_STEPS = 100
@@ -48,12 +48,12 @@ type Handler = (state: SessionState, record: JournalRecord, counted: Counted) =>
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['session.created', created],
-  ['session.deleted', (state, record) => ({ ...state, status: 'deleted', deletedAt: record.at, purged: false })],
-  ['session.restored', (state) => ({ ...state, status: 'live', deletedAt: null })],
+  ['session.deleted', (state, record) => changed(state, { status: 'deleted', deletedAt: record.at, purged: false })],
+  ['session.restored', (state) => changed(state, { status: 'live', deletedAt: null })],
   ['session.described', (state, record) => described(state, payloadOf<Description>(record))],
   ['messages.appended', appended],
-  ['message.replaced', (state) => ({ ...state, replaced: state.replaced + 1 })],
-  ['message.erased', (state) => ({ ...state, replaced: state.replaced + 1 })],
+  ['message.replaced', (state) => changed(state, { replaced: state.replaced + 1 })],
+  ['message.erased', (state) => changed(state, { replaced: state.replaced + 1 })],
   ['entry.put', entryPut],
   ['snapshot.taken', snapshotTaken],
   ['head.moved', headMoved],
@@ -69,18 +69,18 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['share.granted', shareGranted],
   ['share.revoked', shareRevoked],
   ['damage.acknowledged', (state) => state],
-  ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? { ...state, purged: true } : state)],
+  ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? changed(state, { purged: true }) : state)],
 ])
 
 export function apply(state: SessionState, counted: Counted): SessionState {
   const { record } = counted
   const handler = HANDLERS.get(record.type)
-  if (handler === undefined) return { ...state, unknown: true }
+  if (handler === undefined) return changed(state, { unknown: true })
   const next = handler(state, record, counted)
   if (isBackground(record.type)) return next
   // Without its first record, a session is still one: its identity is lost and nothing else.
   const status = next.status === 'absent' ? 'live' : next.status
-  return { ...next, status, updatedAt: record.at, version: versionOf(counted) }
+  return changed(next, { status, updatedAt: record.at, version: versionOf(counted) })
 }
 
 function payloadOf<T>(record: JournalRecord): T {
@@ -91,8 +91,7 @@ function payloadOf<T>(record: JournalRecord): T {
 function created(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
   const { space, session, from, past = [], tokens = 0, archives = [], replaced = 0, ...description } = payloadOf<SessionCreated>(record)
   const depth = past.at(-1)?.to ?? 0
-  const begun: SessionState = {
-    ...INITIAL,
+  const begun = changed(INITIAL, {
     status: 'live',
     space,
     id: session,
@@ -105,21 +104,15 @@ function created(state: SessionState, record: JournalRecord, { at }: Counted): S
     replaced,
     grants: state.grants,
     unknown: state.unknown,
-  }
-  return described({ ...begun, archived: archivedOn(begun) }, description)
+  })
+  return described(changed(begun, { archived: archivedOn(begun) }), description)
 }
 
 function described(state: SessionState, description: Description): SessionState {
   const { title = state.title, tags = state.tags, owner = state.owner, workspace = state.workspace } = description
-  return {
-    ...state,
-    title,
-    tags,
-    owner,
-    workspace,
-    metadata: patched(state.metadata, description.metadata),
-    policies: patched(state.policies, description.policies),
-  }
+  const metadata = patched(state.metadata, description.metadata)
+  const policies = patched(state.policies, description.policies)
+  return changed(state, { title, tags, owner, workspace, metadata, policies })
 }
 
 /** Null removes a field; anything else replaces it whole. */
@@ -131,14 +124,10 @@ export function patched(object: JsonObject, patch: JsonObject | undefined): Json
 function appended(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
   const { messages, n, t, tokens, left } = payloadOf<MessagesAppended>(record)
   const tip = [at, messages.length - 1] as const
-  const next: SessionState = {
-    ...state,
-    runs: runsWith(state, record, at),
-    tip,
-    head: { at: tip, n: n + messages.length, t: t + tokens },
-  }
+  const head = { at: tip, n: n + messages.length, t: t + tokens }
+  const next = changed(state, { runs: runsWith(state, record, at), tip, head })
   if (left === undefined) return next
-  return { ...next, undo: [...state.undo, left].slice(-UNDO_STEPS), archived: archivedOn(next) }
+  return changed(next, { undo: [...state.undo, left].slice(-UNDO_STEPS), archived: archivedOn(next) })
 }
 
 function runsWith({ runs, tip }: SessionState, record: JournalRecord, at: number): readonly Run[] {
@@ -154,8 +143,8 @@ function runsWith({ runs, tip }: SessionState, record: JournalRecord, at: number
 function headMoved(state: SessionState, record: JournalRecord): SessionState {
   const { to, left, why } = payloadOf<HeadMoved>(record)
   const undo = why === 'undo' ? state.undo.slice(0, -1) : samePoint(to, left) ? state.undo : [...state.undo, left].slice(-UNDO_STEPS)
-  const next = { ...state, head: to, undo }
-  return { ...next, archived: archivedOn(next) }
+  const next = changed(state, { head: to, undo })
+  return changed(next, { archived: archivedOn(next) })
 }
 
 /** What archives hold of the branch; if they hold all of it, also all of its tokens. */
@@ -169,23 +158,23 @@ function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): 
   for (const { channel } of payloadOf<EntryPut>(record).entries) {
     channels.set(channel, { name: channel, last: at, count: (channels.get(channel)?.count ?? 0) + 1 })
   }
-  return { ...state, channels: [...channels.values()] }
+  return changed(state, { channels: [...channels.values()] })
 }
 
 function snapshotTaken(state: SessionState, record: JournalRecord): SessionState {
   const { name, point } = payloadOf<SnapshotTaken>(record)
   const others = state.snapshots.filter((snapshot) => snapshot.name !== name)
-  return { ...state, snapshots: [...others, { name, ...point, takenAt: record.at }] }
+  return changed(state, { snapshots: [...others, { name, ...point, takenAt: record.at }] })
 }
 
 function forkGranted(state: SessionState, record: JournalRecord): SessionState {
   const { session, kind, message } = payloadOf<ForkGranted>(record)
-  return { ...state, grants: [...state.grants, { session, kind, born: state.born, message }] }
+  return changed(state, { grants: [...state.grants, { session, kind, born: state.born, message }] })
 }
 
 function forkReleased(state: SessionState, record: JournalRecord): SessionState {
   const released = payloadOf<ForkReleased>(record)
-  return { ...state, grants: state.grants.filter((grant) => !isReleased(grant, released)) }
+  return changed(state, { grants: state.grants.filter((grant) => !isReleased(grant, released)) })
 }
 
 export function isReleased(grant: Pick<Grant, 'session' | 'born'>, { session, born }: ForkReleased): boolean {
@@ -217,8 +206,8 @@ function withArchive(
     updatedAt: request.requestedAt,
     retracted: false,
   }
-  const next = { ...state, archives: [...state.archives, archive] }
-  return { ...next, archived: archivedOn(next) }
+  const next = changed(state, { archives: [...state.archives, archive] })
+  return changed(next, { archived: archivedOn(next) })
 }
 
 function commitLeased(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
@@ -243,7 +232,7 @@ function task(state: SessionState, record: JournalRecord, change: Partial<Archiv
   const archives = state.archives.map((archive) =>
     archive.number === record.archive ? { ...archive, ...change, updatedAt: record.at } : archive,
   )
-  return { ...state, archives }
+  return changed(state, { archives })
 }
 
 function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
@@ -258,15 +247,15 @@ function withUsage(state: SessionState, { model, inputTokens, outputTokens }: Us
     inputTokens: before.inputTokens + inputTokens,
     outputTokens: before.outputTokens + outputTokens,
   }
-  return { ...state, usage: [...state.usage.filter((usage) => usage.model !== model), after] }
+  return changed(state, { usage: [...state.usage.filter((usage) => usage.model !== model), after] })
 }
 
 function shareGranted(state: SessionState, record: JournalRecord): SessionState {
   const { share: id, token: digest, point, expiresAt } = payloadOf<ShareGranted>(record)
-  return { ...state, shares: [...state.shares, { id, digest, ...point, grantedAt: record.at, expiresAt }] }
+  return changed(state, { shares: [...state.shares, { id, digest, ...point, grantedAt: record.at, expiresAt }] })
 }
 
 function shareRevoked(state: SessionState, record: JournalRecord): SessionState {
   const { share } = payloadOf<ShareRevoked>(record)
-  return { ...state, shares: state.shares.filter(({ id }) => id !== share) }
+  return changed(state, { shares: state.shares.filter(({ id }) => id !== share) })
 }

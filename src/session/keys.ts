@@ -1,8 +1,7 @@
 /** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
-import { hash } from 'node:crypto'
 import type { Counted } from '../record/fold.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
-import type { Json } from '../record/record.ts'
+import { digestOf } from './json-text.ts'
 import { type EntryPut, type Keyed, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
 
 /** Of a message whose id was made for it: nobody can send that id before. */
@@ -34,9 +33,4 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
 /** Quoted, so that no choice of channel and key can look like another. */
 export function entryKey(channel: string, key: string): KeyHash {
   return hashKey('entry', JSON.stringify([channel, key]))
-}
-
-/** Tells whether two bodies are the same, as JSON writes them. */
-export function digestOf(body: Json): string {
-  return hash('sha256', JSON.stringify(body), 'hex').slice(0, 32)
 }

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
-import { checkId, copyJson, invalid } from '../session/check.ts'
+import { checkId, invalid, jsonText } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
 import { entryKey } from '../session/keys.ts'
 import type { Entry, EntryPut } from '../session/records.ts'
@@ -22,7 +22,7 @@ export async function putEntries(handle: Handle, entries: readonly Entry[], opti
   const copies = entries.map(({ channel, key, value }) => ({
     channel: checkId('A channel', channel),
     key: checkId('The key of an entry', key),
-    ...(value === undefined ? {} : { value: copyJson('The value of an entry', value).copy }),
+    ...(value === undefined ? {} : { value: jsonText('The value of an entry', value).value }),
   }))
   if (copies.length === 0 || copies.length > LIMITS.messagesPerRecord) {
     throw invalid(`One call puts 1 to ${LIMITS.messagesPerRecord} entries; got ${copies.length}.`)

@@ -12,7 +12,7 @@
  * If the process dies: before `append`, nothing happened; after it, the records count and were not acknowledged; a caller that repeats
  * them under the same ids or key is answered with the first outcome.
  */
-import type { Clock } from '../engine/clock.ts'
+import { type Clock, isoTime } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
@@ -20,7 +20,7 @@ import { type Counted, countedAt } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
-import type { JsonObject, SealReason } from '../record/record.ts'
+import type { Draft, JsonObject, SealReason } from '../record/record.ts'
 import type { Decision, Operation } from '../session/decision.ts'
 import type { Model } from './model.ts'
 import { type Damage, type PlacedGroup, Tail } from './tail.ts'
@@ -98,7 +98,7 @@ export class Replica<S> {
       this.#queue.push({
         operation,
         id: ids.next(now),
-        at: new Date(now).toISOString(),
+        at: isoTime(now),
         body: undefined,
         payload: undefined,
         known: NOTHING_KNOWN,
@@ -187,7 +187,8 @@ export class Replica<S> {
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
       if (!tail.loaded) await tail.load()
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
-      await this.#lookUp(waiting)
+      const asking = waiting.filter((item) => this.#mustLookUp(item))
+      if (asking.length > 0) await this.#lookUp(asking)
       const plan = this.#plan(waiting)
       if (plan.opens !== undefined) {
         this.#requireKnown()
@@ -201,9 +202,14 @@ export class Replica<S> {
         return waiting.slice(plan.planned.length)
       }
       const { bytes } = plan.group
+      let accepted = false
       const appended = await this.#options.journal.append(tail.segment, tail.end, bytes, {
         hurry: races >= this.#limits.racesBeforeHurry,
         urgent: plan.urgent,
+        standing: () => {
+          tail.accept(plan)
+          accepted = true
+        },
       })
       if (appended.moved) {
         // Nothing new here although the journal moved: it goes on in a later segment, and this one was purged.
@@ -212,7 +218,7 @@ export class Replica<S> {
       }
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
-        tail.accept(plan)
+        if (!accepted) tail.accept(plan)
         if (!tail.durable) await tail.makeDurable()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
@@ -246,12 +252,22 @@ export class Replica<S> {
     const planned: Planned<S>[] = []
     const counted: Counted[] = []
     const keys = new Map<KeyHash, KeyEntry>()
+    let applied = 0
     let state = tail.state
     let urgent = false
+    // What the last record of a group comes to is seen to once it stands, while the disk works.
+    const applyAll = (): void => {
+      for (; applied < counted.length; applied++) {
+        const record = counted[applied] as Counted
+        state = model.apply(state, record)
+        for (const entry of model.keysOf(record)) keys.set(entry.key, entry)
+      }
+    }
     for (const item of waiting) {
+      applyAll()
       const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key, state))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
-        if (planned.length === 0) return { group, planned, counted, keys, state, urgent, opens: decision.opens }
+        if (planned.length === 0) return { group, planned, counted, applied, keys, state, urgent, opens: decision.opens }
         break
       }
       // What must stand first in a segment does not share a group with what comes before it.
@@ -265,23 +281,19 @@ export class Replica<S> {
       if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
       const { prev } = group
       const place = group.add(body)
-      const record = countedAt(body.draft, place, prev)
-      counted.push(record)
-      state = model.apply(state, record)
-      for (const entry of model.keysOf(record)) keys.set(entry.key, entry)
+      counted.push(countedAt(body.draft, place, prev))
       urgent ||= item.operation.urgent === true
       planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
     const full = size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)
+    if (full) applyAll()
     if (counted.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
       const { prev } = group
       const body = this.#sealBody('size')
-      const record = countedAt(body.draft, group.add(body), prev)
-      counted.push(record)
-      state = model.apply(state, record)
+      counted.push(countedAt(body.draft, group.add(body), prev))
     }
-    return { group, planned, counted, keys, state, urgent }
+    return { group, planned, counted, applied, keys, state, urgent }
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
@@ -293,8 +305,8 @@ export class Replica<S> {
 
   /** The body of a record, or why there can be none. */
   #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | Error {
-    const { type, payload, parent } = write
-    const draft = { id: item.id, at: item.at, type, payload, ...(parent === undefined ? {} : { parent }) }
+    const { payload, type } = write
+    const draft: Draft = { id: item.id, at: item.at, ...write }
     try {
       // A lost race changes what stands at the end of a line, and seldom its payload.
       const same = item.body !== undefined && item.payload === payload && item.body.draft.type === type
@@ -307,14 +319,14 @@ export class Replica<S> {
     }
   }
 
-  async #lookUp(waiting: readonly Waiting<S>[]): Promise<void> {
+  #mustLookUp({ operation: { keys }, knownBefore }: Waiting<S>): boolean {
+    return keys !== undefined && keys.length > 0 && knownBefore !== this.#tail.segment
+  }
+
+  async #lookUp(asking: readonly Waiting<S>[]): Promise<void> {
     const { journal, model } = this.#options
     const { segment, state } = this.#tail
     const from = model.keysFrom(state)
-    const asking = waiting.filter(
-      ({ operation, knownBefore }) => operation.keys !== undefined && operation.keys.length > 0 && knownBefore !== segment,
-    )
-    if (asking.length === 0) return
     const keys = asking.flatMap(({ operation }) => operation.keys ?? [])
     const found = from < segment ? await journal.lookup(keys, from, segment) : []
     let i = 0
@@ -383,7 +395,7 @@ export class Replica<S> {
     const { clock, ids } = this.#options
     const now = clock.now()
     const payload = from === undefined ? { why } : { why, from }
-    return encodeBody({ id: ids.next(now), at: new Date(now).toISOString(), type: 'segment.sealed', payload })
+    return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload })
   }
 }
 

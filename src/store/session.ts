@@ -7,11 +7,11 @@ import { estimateTokens } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
 import type { KeyEntry } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { JsonObject } from '../record/record.ts'
+import type { Json, JsonObject } from '../record/record.ts'
 import { retract } from '../session/archives.ts'
-import { checkCount, checkDescription, checkId, copyObject, invalid } from '../session/check.ts'
+import { checkCount, checkDescription, checkId, copyObject, invalid, objectText } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
-import { digestOf } from '../session/keys.ts'
+import { digestOf, type JsonText } from '../session/json-text.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, type Usage } from '../session/state.ts'
@@ -79,13 +79,12 @@ export class Session {
 
   /** Appends one message, or several that are kept or refused together. Creates the session if there is none. */
   async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
-    const copies = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => copyObject('A message', one))
-    if (copies.length === 0 || copies.length > LIMITS.messagesPerRecord) {
-      throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${copies.length}.`)
+    const messages = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => objectText('A message', one))
+    if (messages.length === 0 || messages.length > LIMITS.messagesPerRecord) {
+      throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${messages.length}.`)
     }
-    const messages = copies.map(({ copy }) => copy)
     const ids = idsOf(messages, options.ids)
-    const tokens = copies.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+    const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
     const parent = options.parent === undefined ? undefined : await this.#handle.locate(options.parent)
     const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options, parent)
     const link = options.chain?.link()
@@ -107,8 +106,8 @@ export class Session {
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
   async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
-    const { copy } = copyObject('A message', message)
-    const expected = options.old === undefined ? undefined : digestOf(copyObject('The old message', options.old).copy)
+    const copy = copyObject('A message', message)
+    const expected = options.old === undefined ? undefined : objectText('The old message', options.old).digest
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
       if (newest === undefined) throw noMessage(id)
@@ -336,17 +335,22 @@ export class Session {
   }
 }
 
-function idsOf(messages: readonly JsonObject[], given: AppendOptions['ids']): (string | null)[] | undefined {
+function idsOf(messages: readonly JsonText[], given: AppendOptions['ids']): (string | null)[] | undefined {
   if (given !== undefined && given.length !== messages.length)
     throw invalid(`${messages.length} messages need as many ids; got ${given.length}.`)
   const ids = messages.map((message, index) => {
-    const id = given?.[index] ?? message.id
+    const id = given?.[index] ?? ownId(message)
     if (given?.[index] === undefined && (typeof id !== 'string' || id === '')) return null
     return checkId('The id of a message', id)
   })
   const named = ids.filter((id) => id !== null)
   if (new Set(named).size < named.length) throw invalid('Two messages of one call have the same id.')
   return named.length === 0 ? undefined : ids
+}
+
+/** Most messages bring no id, and are not parsed to find that out. */
+function ownId(message: JsonText): Json | undefined {
+  return message.text.includes('"id":') ? (message.value as JsonObject).id : undefined
 }
 
 function isReplacedMeanwhile(error: unknown): boolean {

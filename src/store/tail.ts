@@ -20,6 +20,8 @@ export interface Damage extends Omit<Damaged, 'kind'> {
 export interface PlacedGroup<S> {
   readonly group: Group
   readonly counted: readonly Counted[]
+  /** How many of those are in `keys` and `state` already: the last one need not be before the group stands. */
+  readonly applied: number
   readonly keys: ReadonlyMap<KeyHash, KeyEntry>
   readonly state: S
 }
@@ -193,12 +195,21 @@ export class Tail<S> {
     return true
   }
 
-  /** Takes in a group that this process has placed and synced. What others wrote before it in other segments is not durable yet. */
-  accept({ group, counted, keys, state }: PlacedGroup<S>): void {
+  /**
+   * Takes in a group that this process has placed and is syncing: if that fails, everything is unloaded. What others wrote before it in
+   * other segments is not durable yet.
+   */
+  accept({ group, counted, applied, keys, state }: PlacedGroup<S>): void {
     if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
     for (const record of counted) this.#fold.accept(record)
     for (const [key, entry] of keys) this.keys.set(key, entry)
-    this.#setState(state)
+    let next = state
+    for (let i = applied; i < counted.length; i++) {
+      const record = counted[i] as Counted
+      next = this.#model.apply(next, record)
+      for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
+    }
+    this.#setState(next)
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end

@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** Vitest runs at the root of the repository. */
-export const MAIN = join(process.cwd(), 'dist', 'cli', 'main.js')
+export const MAIN = join(process.cwd(), 'dist', 'cli', 'start.cjs')
 
 export interface Ended {
   readonly status: number | null
@@ -22,6 +22,8 @@ export interface Ended {
 export class Cli {
   readonly directory = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
   readonly store = join(this.directory, 'store')
+  /** Where compiled code is kept: from test to test, unless told. */
+  cache = join(process.cwd(), 'build', 'compiled')
 
   constructor() {
     onTestFinished(() => rmSync(this.directory, { recursive: true, force: true }))
@@ -29,7 +31,7 @@ export class Cli {
 
   get env(): NodeJS.ProcessEnv {
     const { NO_COLOR: _, FORCE_COLOR: __, CI: ___, ...rest } = process.env
-    return { ...rest, HOLDFAST_STORE: this.store, HOME: this.directory, TERM: 'xterm' }
+    return { ...rest, HOLDFAST_STORE: this.store, HOME: this.directory, XDG_CACHE_HOME: this.cache, TERM: 'xterm' }
   }
 
   /** What a test begins with, made without a process for each step. */

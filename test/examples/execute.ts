@@ -1,7 +1,7 @@
 /**
  * Executes an example as its reader would: a process of its own, an empty directory to work in, and the package as it is published.
  * A module is put into `build/examples/`, because a file inside the package may import 'holdfast' by the package's own exports, which
- * point to `dist/`. A shell block finds `holdfast` and `npx holdfast` on its path, both of them `dist/cli/main.js`.
+ * point to `dist/`. A shell block finds `holdfast` and `npx holdfast` on its path, both of them `dist/cli/start.cjs`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -54,7 +54,7 @@ function writeModule({ place, text }: Example, code: string): [string, string[]]
 }
 
 function writeShell({ text }: Example, code: string): [string, string[]] {
-  const holdfast = `exec '${process.execPath}' '${join(ROOT, 'dist', 'cli', 'main.js')}' "$@"`
+  const holdfast = `exec '${process.execPath}' '${join(ROOT, 'dist', 'cli', 'start.cjs')}' "$@"`
   const npx = `[ "$1" = holdfast ] || { echo "An example may use npx for holdfast only" >&2; exit 1; }\nshift\n${holdfast}`
   for (const [name, script] of Object.entries({ holdfast, npx })) {
     writeFileSync(join(code, name), `#!/bin/sh\n${script}\n`)

@@ -40,22 +40,21 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   const limits = { ...LIMITS, ...options.limits }
   const root = resolve(options.directory)
   await makeRoot(disk, root)
-  if (!exclusive) await requirePromise(disk, root)
+  // What does not depend on each other is done at once: a command that runs for a moment waits for this each time.
+  await Promise.all([exclusive ? undefined : requirePromise(disk, root), syncAncestors(disk, root)])
   const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
   const reserve = new Reserve(disk, root, limits.reserveBytes)
-  if (!(await reserve.fill()))
+  const directory = join(root, 'feed')
+  const [filled, feed] = await Promise.all([
+    reserve.fill(),
+    Feed.open({ disk, clock, ids, directory, fileBytes: limits.feedBytes, files: limits.feedFiles, isName: isJournalName }).catch(
+      (error: unknown) => {
+        throw unreadable(error, 'The feed of the store')
+      },
+    ),
+  ])
+  if (!filled)
     warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
-  const feed = await Feed.open({
-    disk,
-    clock,
-    ids,
-    directory: join(root, 'feed'),
-    fileBytes: limits.feedBytes,
-    files: limits.feedFiles,
-    isName: isJournalName,
-  }).catch((error: unknown) => {
-    throw unreadable(error, 'The feed of the store')
-  })
   const directories = new Directories(disk, root)
   return new FilesEngine(warnings, {
     disk,
@@ -73,31 +72,38 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   })
 }
 
-/**
- * Makes the store's directory, with those that lead to it, and makes their names durable. Also if they exist: another process may have
- * made them just now, and died.
- */
+/** Makes the store's directory, with those that lead to it. */
 async function makeRoot(disk: Disk, root: string): Promise<void> {
-  const ancestors = [root]
-  for (let path = root; dirname(path) !== path; path = dirname(path)) ancestors.unshift(dirname(path))
+  const exists = await disk.list(root).then(
+    () => true,
+    (error: unknown) => {
+      if (!isMissing(error)) throw unreadable(error, 'The store')
+      return false
+    },
+  )
+  if (exists) return
   try {
-    const exists = await disk.list(root).then(
-      () => true,
-      (error: unknown) => {
-        if (!isMissing(error)) throw unreadable(error, 'The store')
-        return false
-      },
-    )
-    if (!exists) for (const path of ancestors.slice(1)) await disk.makeDirectory(path)
-    for (const path of ancestors.slice(0, -1)) {
-      await disk.syncDirectory(path).catch((error: unknown) => {
-        // A directory that may not be read was not made by us.
-        if (!isReadOnly(error)) throw error
-      })
-    }
+    for (const path of [...ancestorsOf(root).slice(1), root]) await disk.makeDirectory(path)
   } catch (error) {
     throw unwritable(error, 'The store')
   }
+}
+
+/** Makes the names that lead to the store durable. Also if they were there: another process may have made them just now, and died. */
+async function syncAncestors(disk: Disk, root: string): Promise<void> {
+  const sync = (path: string): Promise<void> =>
+    disk.syncDirectory(path).catch((error: unknown) => {
+      // A directory that may not be read was not made by us.
+      if (!isReadOnly(error)) throw unwritable(error, 'The store')
+    })
+  await Promise.all(ancestorsOf(root).map(sync))
+}
+
+/** From the top down. */
+function ancestorsOf(root: string): string[] {
+  const ancestors: string[] = []
+  for (let path = root; dirname(path) !== path; path = dirname(path)) ancestors.unshift(dirname(path))
+  return ancestors
 }
 
 class FilesEngine implements Engine {

@@ -79,8 +79,18 @@ export class FilesJournal implements Journal {
       try {
         if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
         if (open.poisoned && options.sync !== false) throw open.failure('none')
-        const result = await this.#write(open, at, group, options)
-        if (result.placed > 0) await this.#settlePlaced(open, at + result.placed, options)
+        if (endOf(open) !== at) return MOVED
+        const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
+        const attempt = now ? writeNow(open, group) : await writeSoon(open, group)
+        const whole = attempt.written === group.length
+        // The disk begins at once; whether the group stands where it must, and all else, is seen to meanwhile.
+        const synced = whole ? this.#beginSync(open, at + group.length, options) : undefined
+        if (whole && isAt(open, at + group.length)) {
+          await this.#finish(synced, options.standing)
+          return { moved: false, placed: group.length }
+        }
+        const result = await this.#look(open, at, group, attempt, options)
+        if (result.placed > 0) await this.#finish(synced ?? this.#beginSync(open, at + result.placed, options))
         return result
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
@@ -257,12 +267,20 @@ export class FilesJournal implements Journal {
     }
   }
 
-  /** Bytes stand in the journal: tells others, and makes them durable. What fails in here does not undo them. */
-  async #settlePlaced(open: Segment, end: number, options: AppendOptions): Promise<void> {
+  /** Bytes were written up to `end`, wherever that is by now: begins to make them durable. Undefined where that is not wanted. */
+  #beginSync(open: Segment, end: number, options: AppendOptions): Promise<boolean> | undefined {
+    open.see(end)
+    if (options.sync === false) return undefined
+    const synced = open.sync()
+    // Whoever finds out first that nothing stands does not wait for it.
+    synced.catch(() => undefined)
+    return synced
+  }
+
+  /** Bytes stand in the journal: tells others, and waits for the disk. What fails in here does not undo them. */
+  async #finish(synced: Promise<boolean> | undefined, standing?: () => void): Promise<void> {
     try {
-      open.see(end)
-      // The disk works while the feed is told; nothing is acknowledged before both are done.
-      const synced = options.sync === false ? undefined : open.sync()
+      standing?.()
       const announced = this.#parts.feed.announce(this.name)
       if (announced !== undefined) await Promise.allSettled([synced, announced])
       await synced
@@ -273,18 +291,8 @@ export class FilesJournal implements Journal {
     }
   }
 
-  /** Look, write, look again. Up to the write nothing is awaited for small groups, since under contention this gap decides. */
-  async #write(open: Segment, at: number, group: Uint8Array, options: AppendOptions): Promise<Appended> {
-    let written = 0
-    let failure: unknown
-    try {
-      if (open.end !== at) return MOVED
-      const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
-      written = now ? open.file.writeSync(group) : await open.file.write(group)
-      if (written === group.length && open.end === at + group.length) return { moved: false, placed: group.length }
-    } catch (error) {
-      failure = error
-    }
+  /** The group is not simply there. What stands of it, and why the rest does not. */
+  async #look(open: Segment, at: number, group: Uint8Array, { written, failure }: Attempt, options: AppendOptions): Promise<Appended> {
     const placed = await this.#placed(open, at, group)
     if (placed === group.length) return { moved: false, placed }
     const full = isFull(failure) || (failure === undefined && written < group.length)
@@ -338,6 +346,45 @@ export class FilesJournal implements Journal {
       for (const line of chunk.lines) yield fold.judge(line)
       from = chunk.next
     }
+  }
+}
+
+function endOf(open: Segment): number | undefined {
+  try {
+    return open.end
+  } catch (error) {
+    throw unwritable(error, 'The journal')
+  }
+}
+
+/** Whether the segment ends here after a write. If that cannot be told, the bytes themselves are looked at. */
+function isAt(open: Segment, end: number): boolean {
+  try {
+    return open.end === end
+  } catch {
+    return false
+  }
+}
+
+interface Attempt {
+  readonly written: number
+  readonly failure?: unknown
+}
+
+/** Between reading the end and this write nothing is awaited for small groups, since under contention that gap decides. */
+function writeNow(open: Segment, group: Uint8Array): Attempt {
+  try {
+    return { written: open.file.writeSync(group) }
+  } catch (failure) {
+    return { written: 0, failure }
+  }
+}
+
+async function writeSoon(open: Segment, group: Uint8Array): Promise<Attempt> {
+  try {
+    return { written: await open.file.write(group) }
+  } catch (failure) {
+    return { written: 0, failure }
   }
 }
 

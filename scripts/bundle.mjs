@@ -1,0 +1,54 @@
+/**
+ * dist/cli -> dist/cli/bundle: the command line in a few files. Node spends more time finding and linking a hundred small modules than
+ * on all that `holdfast append` does. Other packages stay outside, but for the two that every command needs.
+ */
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const out = join(root, 'dist', 'cli', 'bundle')
+const INSIDE = ['commander', 'picocolors']
+
+/** Commander can start other programs as commands, which none of ours is; loading what that needs takes milliseconds. */
+const noPrograms = {
+  name: 'no-programs',
+  resolveId: (id, importer) => (id === 'node:child_process' && importer?.includes('commander') ? '\0no-programs' : undefined),
+  load: (id) => (id === '\0no-programs' ? 'export const spawn = undefined' : undefined),
+}
+
+/** Plain ASCII: V8 keeps and reads such a source in half the bytes. */
+const ascii = {
+  name: 'ascii',
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue
+      file.code = file.code.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    }
+  },
+}
+
+const bundle = await rolldown({
+  input: join(root, 'dist', 'cli', 'main.js'),
+  platform: 'node',
+  plugins: [noPrograms, ascii],
+  external: (id, importer) =>
+    !(id === 'node:child_process' && importer?.includes('commander')) &&
+    !id.startsWith('\0') &&
+    !id.startsWith('.') &&
+    !id.startsWith('/') &&
+    !/^[A-Z]:/.test(id) &&
+    !INSIDE.includes(id),
+})
+await bundle.write({
+  dir: out,
+  format: 'cjs',
+  minify: { compress: true, mangle: { keepNames: true, toplevel: true }, codegen: { removeWhitespace: true } },
+  entryFileNames: '[name].cjs',
+  chunkFileNames: '[name].cjs',
+})
+await bundle.close()
+
+mkdirSync(out, { recursive: true })
+for (const name of INSIDE) copyFileSync(join(root, 'node_modules', name, 'LICENSE'), join(out, `LICENSE.${name}`))
