@@ -23,21 +23,18 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   const { host, port, auth, worker, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Loaded here: no other command pays for it.
-  const [{ Server: HttpServer }, { Metrics }, { pino, destination }] = await Promise.all([
+  const [{ Server: HttpServer }, { Metrics }, { openLog }] = await Promise.all([
     import('../server/server.ts'),
     import('../server/metrics.ts'),
-    import('pino').then(({ pino: make }) => ({ pino: make, destination: make.destination })),
+    import('../server/log.ts'),
   ])
   const metrics = new Metrics()
   const store = await context.write({ wrap: (engine) => metrics.meter(engine) })
-  const lines = destination({ dest: 2, sync: false, minLength: 4096 })
-  const flushing = setInterval(() => lines.flush(), 1000).unref()
-  const log = pino({ name: 'holdfast', level: out.quiet ? 'warn' : 'info' }, lines)
+  const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })
   context.beforeClosing(async () => {
     await server.stop()
-    clearInterval(flushing)
-    lines.flushSync()
+    closeLog()
   })
   const link = auth ? await readyLink(context, server) : server.url
   const { url } = server

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
+import { headerOf } from './body.ts'
 import type { KeyRecord } from './keys.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { ServerParts } from './parts.ts'
@@ -11,8 +12,8 @@ export const COOKIE = 'holdfast'
 
 /** UNAUTHENTICATED if it is nobody that the store knows. */
 export async function authenticate(parts: ServerParts, c: Context): Promise<Principal> {
-  const given = c.req.header('x-api-key') ?? bearerIn(c.req.header('authorization'))
-  const cookie = given === undefined ? cookieIn(c.req.header('cookie')) : undefined
+  const given = headerOf(c, 'x-api-key') ?? bearerIn(headerOf(c, 'authorization'))
+  const cookie = given === undefined ? cookieIn(headerOf(c, 'cookie')) : undefined
   const secret = given ?? cookie
   if (secret === undefined) {
     if (parts.nobody !== undefined) return inSubSpace(c, parts.nobody)
@@ -52,7 +53,7 @@ async function byToken({ keys }: ServerParts, token: string, isCookie: boolean):
 
 /** Clients may name an account and a user. A token says already where it leads. */
 function inSubSpace(c: Context, principal: Principal): Principal {
-  const [account, user] = [c.req.header('x-openviking-account'), c.req.header('x-openviking-user')]
+  const [account, user] = [headerOf(c, 'x-openviking-account'), headerOf(c, 'x-openviking-user')]
   if ((account === undefined && user === undefined) || principal.kind === 'token') return principal
   return {
     ...principal,

@@ -7,15 +7,23 @@ import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
 import { SERVER_LIMITS } from './limits.ts'
 
-export interface Bindings {
+interface Bindings {
   readonly incoming?: IncomingMessage
+}
+
+/** A header of a request, from the connection itself where there is one: it is looked for a dozen times a request. */
+export function headerOf(c: Context, name: string): string | undefined {
+  const { incoming } = (c.env ?? {}) as Bindings
+  if (incoming === undefined) return c.req.header(name)
+  const value = incoming.headers[name]
+  return Array.isArray(value) ? value[0] : value
 }
 
 /** What was sent; undefined if nothing was. */
 export async function readJson(c: Context): Promise<unknown> {
   const bytes = await readBytes(c)
   if (bytes.length === 0) return undefined
-  const type = c.req.header('content-type')
+  const type = headerOf(c, 'content-type')
   // A page of somebody else can send a form or plain text without being asked; JSON it cannot.
   if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
     throw invalid(`The body must be JSON, with the content type application/json; got ${type.slice(0, 100)}.`)
@@ -56,7 +64,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 async function readBytes(c: Context): Promise<Uint8Array> {
-  const length = Number(c.req.header('content-length') ?? 0)
+  const length = Number(headerOf(c, 'content-length') ?? 0)
   if (length > SERVER_LIMITS.bodyBytes) throw tooLarge()
   const { incoming } = (c.env ?? {}) as Bindings
   // Read from the connection itself where there is one: a stream around it takes longer than the request.

@@ -8,7 +8,7 @@ import { checkId, invalid } from '../session/check.ts'
 import { Handle, type WriteOptions } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import { authenticate } from './authenticate.ts'
-import { readJson } from './body.ts'
+import { headerOf, readJson } from './body.ts'
 import { failureOf, okBody } from './envelope.ts'
 import { guard } from './guard.ts'
 import { SERVER_LIMITS } from './limits.ts'
@@ -33,7 +33,7 @@ export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Pr
   return (c) => {
     const startedMs = performance.now()
     const trail: Trail = { id: requestId(parts, c), principal: undefined, session: null }
-    const header = (name: string): string | undefined => c.req.header(name)
+    const header = (name: string): string | undefined => headerOf(c, name)
     return traced({ method, route: route.path, requestId: trail.id, header }, async (span) => {
       let begun = false
       let response: Response
@@ -57,7 +57,7 @@ export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Pr
 }
 
 async function perform(parts: ServerParts, route: Route, c: Context, trail: Trail): Promise<Response> {
-  guard(parts.guard, c.req.header('host'), c.req.header('origin'))
+  guard(parts.guard, headerOf(c, 'host'), headerOf(c, 'origin'))
   const principal = route.scope === 'anyone' ? anyone(parts) : await authenticate(parts, c)
   trail.principal = principal
   if (route.scope !== 'anyone') {
@@ -65,13 +65,13 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
     requireScope(principal, route.scope)
     requireReach(principal, route)
   }
-  const query = route.query === undefined ? {} : checked(route.query, c.req.query(), 'The query')
+  const query = queryOf(route, c)
   const body = await bodyOf(route, c)
   const call = callOf(parts, route, c, principal, query, body)
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
-  return answer instanceof Response ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
+  return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
 }
 
 function callOf(parts: ServerParts, route: Route, c: Context, principal: Principal, query: unknown, body: unknown): Call {
@@ -132,6 +132,20 @@ function anyone({ store, nobody }: ServerParts): Principal {
   )
 }
 
+/** Most requests have no query: what that comes to is worked out once. */
+const withoutQuery = new WeakMap<Route, unknown>()
+
+function queryOf(route: Route, c: Context): unknown {
+  if (route.query === undefined) return {}
+  const given = c.req.query()
+  for (const _ in given) return checked(route.query, given, 'The query')
+  const known = withoutQuery.get(route)
+  if (known !== undefined) return known
+  const none = checked(route.query, given, 'The query')
+  withoutQuery.set(route, none)
+  return none
+}
+
 async function bodyOf({ body, checkBody }: Route, c: Context): Promise<unknown> {
   if (body === undefined) return undefined
   const value = (await readJson(c)) ?? {}
@@ -150,13 +164,13 @@ function checked(schema: z.ZodType, value: unknown, what: string): unknown {
 }
 
 function writeOptions(c: Context): WriteOptions {
-  const key = c.req.header('idempotency-key')
+  const key = headerOf(c, 'idempotency-key')
   const expect = ifMatchOf(c) ?? c.req.query('expect')
   return { ...(key === undefined ? {} : { key: checkId('The Idempotency-Key', key) }), ...(expect === undefined ? {} : { expect }) }
 }
 
 function ifMatchOf(c: Context): string | undefined {
-  const header = c.req.header('if-match')
+  const header = headerOf(c, 'if-match')
   if (header === undefined) return undefined
   const [, version] = /^(?:W\/)?"([^"]*)"$/.exec(header.trim()) ?? []
   if (version === undefined) throw invalid('If-Match takes one version, in quotes, as an ETag had it.')
@@ -164,12 +178,12 @@ function ifMatchOf(c: Context): string | undefined {
 }
 
 function requestId({ store }: ServerParts, c: Context): string {
-  const given = c.req.header('x-request-id')
+  const given = headerOf(c, 'x-request-id')
   return given !== undefined && /^[\w.:-]{1,100}$/.test(given) ? given : store.parts.ids.next(store.parts.clock.now())
 }
 
 function headersOf({ guard: { origins } }: ServerParts, c: Context, { version, headers }: Partial<Answer>): Record<string, string> {
-  const origin = origins.length === 0 ? undefined : c.req.header('origin')
+  const origin = origins.length === 0 ? undefined : headerOf(c, 'origin')
   return {
     ...headers,
     ...(version === undefined ? {} : { etag: `"${version}"` }),
@@ -186,7 +200,7 @@ export function corsHeaders(origin: string): Record<string, string> {
 }
 
 async function failed(parts: ServerParts, route: Route, c: Context, trail: Trail, error: unknown): Promise<Response> {
-  const { status, body, unexpected } = failureOf(error, { ifMatch: c.req.header('if-match') !== undefined })
+  const { status, body, unexpected } = failureOf(error, { ifMatch: headerOf(c, 'if-match') !== undefined })
   if (unexpected !== undefined) parts.log.error({ err: unexpected, request: trail.id, route: route.path }, 'unexpected')
   if (error instanceof HoldfastError && error.code === 'DAMAGED') parts.metrics.damaged.inc()
   if (status === 403 && trail.principal !== undefined) await tellAudit(parts, { ...route, door: false }, trail, status)
@@ -206,7 +220,7 @@ async function respond(c: Context, { id }: Trail, status: number, body: string, 
     'x-request-id': id,
     ...extra,
   }
-  const encoding = body.length < SERVER_LIMITS.compressBytes ? undefined : encodingFor(c.req.header('accept-encoding'))
+  const encoding = body.length < SERVER_LIMITS.compressBytes ? undefined : encodingFor(headerOf(c, 'accept-encoding'))
   if (encoding === undefined) return new Response(body, { status, headers })
   const bytes =
     encoding === 'br' ? await compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }) : await compressGzip(body)

@@ -5,6 +5,7 @@ import { branchRoutes } from './routes/branches.ts'
 import { commitRoutes } from './routes/commits.ts'
 import { counterRoutes } from './routes/counters.ts'
 import { eventRoutes } from './routes/events.ts'
+import { memoryRoutes } from './routes/memories.ts'
 import { messageRoutes } from './routes/messages.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { shareRoutes } from './routes/shares.ts'
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   ...messageRoutes,
   ...branchRoutes,
   ...commitRoutes,
+  ...memoryRoutes,
   ...shareRoutes,
   ...eventRoutes,
   ...toolResultRoutes,

@@ -1,5 +1,5 @@
 /** A span for each request, by OpenTelemetry's names. Without an SDK in the process nothing comes of it, and it costs nearly nothing. */
-import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, ProxyTracerProvider, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 
 const NAMES = {
   method: 'http.request.method',
@@ -20,8 +20,10 @@ export interface Traced {
   readonly header: (name: string) => string | undefined
 }
 
-/** Runs work inside a span. */
-export function traced<T>({ method, route, requestId, header }: Traced, work: (span: Span) => Promise<T>): Promise<T> {
+/** Runs work inside a span, if anybody in the process has brought what takes them. */
+export function traced<T>({ method, route, requestId, header }: Traced, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  const provider = trace.getTracerProvider()
+  if (provider instanceof ProxyTracerProvider && provider.getDelegate().constructor.name === 'NoopTracerProvider') return work(undefined)
   const carrier = header('traceparent') === undefined ? {} : { traceparent: header('traceparent'), tracestate: header('tracestate') }
   const parent = propagation.extract(context.active(), carrier)
   const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER }, parent)
@@ -30,8 +32,8 @@ export function traced<T>({ method, route, requestId, header }: Traced, work: (s
   return context.with(trace.setSpan(parent, span), () => work(span).finally(() => span.end()))
 }
 
-export function tellSpan(span: Span, { status, session }: { readonly status: number; readonly session: string | null }): void {
-  if (!span.isRecording()) return
+export function tellSpan(span: Span | undefined, { status, session }: { readonly status: number; readonly session: string | null }): void {
+  if (span?.isRecording() !== true) return
   span.setAttribute(NAMES.status, status)
   if (session !== null) span.setAttribute(NAMES.conversation, session)
   if (status < 500) return

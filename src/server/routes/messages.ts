@@ -21,12 +21,15 @@ function checkMessage(message: unknown): JsonObject {
   throw invalid('Either "content" or "parts" must be given.')
 }
 
-function checkBatch(body: unknown): { messages: JsonObject[] } {
-  const { messages } = (typeof body === 'object' && body !== null ? body : {}) as { messages?: unknown }
+function checkBatch(body: unknown): { messages: JsonObject[]; ids?: string[] } {
+  const { messages, ids } = (typeof body === 'object' && body !== null ? body : {}) as { messages?: unknown; ids?: unknown }
   if (!Array.isArray(messages) || messages.length === 0 || messages.length > SERVER_LIMITS.batchMessages) {
     throw invalid(`"messages" must be an array of 1 to ${SERVER_LIMITS.batchMessages} messages.`)
   }
-  return { messages: messages.map(checkMessage) }
+  if (ids !== undefined && !Array.isArray(ids)) throw invalid('"ids" must be an array.')
+  // Null where a message has no id beside it; the store checks the others.
+  const given = ids?.map((id) => id ?? undefined)
+  return { messages: messages.map(checkMessage), ...(given === undefined ? {} : { ids: given }) }
 }
 
 const parent = z.string().optional().openapi({ description: 'the message that this one follows; the last one unless told' })
@@ -38,13 +41,15 @@ const append = route({
   summary: 'Appends a message; on the disk when it is answered. Creates a missing session, but never revives a deleted one.',
   scope: 'write',
   reach: 'session',
-  query: z.object({ parent }),
+  query: z.object({ parent, message_id: z.string().optional().openapi({ description: 'its id, where it has none of its own' }) }),
   body: schemas.Message,
   checkBody: checkMessage,
   result: schemas.Appended,
   handle: async (call) => {
     const session = await call.session({ creates: true })
-    const appended = await session.append(call.body, { ...call.write, ...given(call.query) })
+    const { parent: after, message_id } = call.query
+    const ids = message_id === undefined ? undefined : [message_id]
+    const appended = await session.append(call.body, { ...call.write, ...given({ parent: after, ids }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc()
     return { result: appendedFields(session.id, appended), version: appended.version }
   },
@@ -58,12 +63,16 @@ const appendBatch = route({
   scope: 'write',
   reach: 'session',
   query: z.object({ parent }),
-  body: z.object({ messages: z.array(schemas.Message).min(1).max(SERVER_LIMITS.batchMessages) }),
+  body: z.object({
+    messages: z.array(schemas.Message).min(1).max(SERVER_LIMITS.batchMessages),
+    ids: z.array(z.string().nullable()).optional().openapi({ description: 'ids of messages that have none of their own' }),
+  }),
   checkBody: checkBatch,
   result: schemas.AppendedBatch,
   handle: async (call) => {
     const session = await call.session({ creates: true })
-    const appended = await session.append(call.body.messages, { ...call.write, ...given(call.query) })
+    const { messages, ids } = call.body as ReturnType<typeof checkBatch>
+    const appended = await session.append(messages, { ...call.write, ...given({ ...call.query, ids }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc(appended.ids.length)
     return { result: batchFields(session.id, appended), version: appended.version }
   },

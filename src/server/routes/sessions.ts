@@ -32,6 +32,10 @@ const create = route({
   body: z.object({
     session_id: z.string().nullable().optional(),
     ...policies,
+    policies: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .openapi({ description: 'as the store keeps them; those above say the same in clients’ words' }),
     ...schemas.Description,
     parent: z.string().nullable().optional().openapi({ description: 'the session that this one is a child of' }),
   }),
@@ -41,6 +45,7 @@ const create = route({
     const owner = ownerFor(principal, body.owner)
     if (typeof parent === 'string' && principal.owner !== null) await requireOwn(await store.session(parent), principal.owner)
     const policy = body.auto_commit_policy == null ? null : mergedPolicy(body.auto_commit_policy, null)
+    const kept = { ...(body.policies as JsonObject | undefined), ...policyPatch(body, policy) }
     const session = await store.create({
       ...given({
         title,
@@ -51,7 +56,7 @@ const create = route({
         key: write.key,
         parent: parent ?? undefined,
       }),
-      ...(Object.keys(policyPatch(body, policy)).length > 0 ? { policies: policyPatch(body, policy) } : {}),
+      ...(Object.keys(kept).length > 0 ? { policies: kept } : {}),
       ...given({ id: session_id ?? derivedId(principal.space, write.key) }),
     })
     const version = await session.version()
