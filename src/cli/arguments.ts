@@ -1,4 +1,5 @@
 /** What stands on the command line: its values, checked, and the options that every command has. */
+import { resolve } from 'node:path'
 import { HoldfastError } from '../errors.ts'
 
 export interface GlobalOptions {
@@ -32,6 +33,23 @@ export function duration(flag: string): (value: string) => number {
     }
     return Number(amount) * (UNIT_MS[unit] as number)
   }
+}
+
+/** Reads the value of an option that is a moment: a date, a date with a time, or how long ago, such as 7d. */
+export function moment(flag: string): (value: string) => Date {
+  return (value) => {
+    if (/^\d{1,9}[smhdw]$/.test(value)) return new Date(Date.now() - duration(flag)(value))
+    const date = new Date(value)
+    if (!/^\d{4}-\d\d/.test(value) || Number.isNaN(date.getTime())) {
+      throw wrongUsage(`${flag} must be a date such as 2026-11-15 or 2026-11-15T09:30:00Z, or how long ago, such as 7d; got "${value}".`)
+    }
+    return date
+  }
+}
+
+/** A workspace is a directory if it looks like one: `.` is this one, wherever it is looked at from. */
+export function workspace(value: string): string {
+  return /^\.{1,2}(?:[/\\]|$)/.test(value) ? resolve(value) : value
 }
 
 /** Collects the values of an option that may be repeated. */

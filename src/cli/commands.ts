@@ -2,7 +2,7 @@
  * The command table: what there is, in the order in which the help shows it. The help, the parser and the completion scripts are all made
  * from it. The code of a command is loaded when it runs, so that none pays for another.
  */
-import { collect, count, duration } from './arguments.ts'
+import { collect, count, duration, moment, workspace } from './arguments.ts'
 import type { Context } from './context.ts'
 
 /** The words and the options are what the table says of them; each command names their types itself. */
@@ -46,7 +46,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 const ID = { word: '<id>', about: 'id of the session' }
 const DESCRIBING: readonly OptionSpec[] = [
   { flags: '--owner <owner>', about: 'whose it is' },
-  { flags: '--workspace <workspace>', about: 'the project that it belongs to' },
+  { flags: '--workspace <workspace>', about: 'the project that it belongs to; . is this directory', parse: workspace },
 ]
 
 export const COMMANDS: readonly CommandSpec[] = [
@@ -107,10 +107,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: 'list sessions, those changed last first',
     words: [],
     options: [
-      { flags: '--query <words>', about: 'words that the id or the title must have' },
+      { flags: '--query <words>', about: 'words that the id, the title or a tag must have' },
       { flags: '--tag <tag>', about: 'only those with this tag' },
       { flags: '--owner <owner>', about: 'only those of this owner' },
-      { flags: '--workspace <workspace>', about: 'only those of this project' },
+      { flags: '--workspace <workspace>', about: 'only those of this project; . is this directory', parse: workspace },
       { flags: '--parent <id>', about: 'only forks and children of this session' },
       { flags: '--deleted', about: 'those that were deleted, instead of those that were not' },
       { flags: '--limit <n>', about: 'how many at most', parse: count('--limit') },
@@ -118,6 +118,23 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--order <order>', about: 'what to sort by', choices: ['updated', 'created', 'title'] },
     ],
     load: async () => (await import('./list.ts')).list,
+  },
+  {
+    name: 'search',
+    about: 'search messages, titles, summaries and memories',
+    words: [{ word: '<words...>', about: 'all must be there, in any form; "in a row"; or the beginning* of one' }],
+    options: [
+      { flags: '--session <id>', about: 'only in this session' },
+      { flags: '--role <role>', about: 'only messages of this role', choices: ['system', 'user', 'assistant', 'tool'] },
+      {
+        flags: '--from <when>',
+        about: 'only what was written then or later: a date, or how long ago, such as 7d',
+        parse: moment('--from'),
+      },
+      { flags: '--to <when>', about: 'only what was written before', parse: moment('--to') },
+      { flags: '--limit <n>', about: 'how many at most; 20 unless told', parse: count('--limit') },
+    ],
+    load: async () => (await import('./search.ts')).search,
   },
   {
     name: 'title',
@@ -268,6 +285,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'doctor',
     about: 'verify every checksum, chain and file; exits with 5 if there is damage',
     words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    options: [{ flags: '--rebuild-catalog', about: 'make the catalog anew instead, from the journals' }],
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {

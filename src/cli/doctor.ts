@@ -1,13 +1,21 @@
-/** `doctor`: verifies a store or one session, and tells what it finds and what to do. Changes nothing. */
+/** `doctor`: verifies a store or one session, and tells what it finds and what to do. Changes nothing, but for a catalog that is to be made anew. */
 import { doctor as examine } from '../doctor/doctor.ts'
+import type { Store } from '../store/store.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
 
 const DAMAGE_FOUND = 5
 
-export async function doctor(context: Context, [id]: [string?]): Promise<void> {
+interface Options {
+  readonly rebuildCatalog?: boolean
+}
+
+export async function doctor(context: Context, [id]: [string?], { rebuildCatalog }: Options): Promise<void> {
   const { out, signal } = context
+  if (rebuildCatalog === true && id !== undefined) throw wrongUsage('The catalog is of the whole store: leave out the id.')
   const store = await context.read()
+  if (rebuildCatalog === true) return rebuild(context, store)
   const progress = out.progress()
   const totals = { sessions: 0, damage: 0, notes: 0 }
   const onProgress = ({ done, total }: { done: number; total?: number }): void => {
@@ -33,4 +41,22 @@ export async function doctor(context: Context, [id]: [string?]): Promise<void> {
   if (out.json) await out.result({ totals })
   out.note(`${totals.sessions} sessions verified: ${totals.damage} damaged places, ${totals.notes} notes.`)
   if (totals.damage > 0) process.exitCode = DAMAGE_FOUND
+}
+
+async function rebuild({ out }: Context, store: Store): Promise<void> {
+  const progress = out.progress()
+  const startedAt = performance.now()
+  const watching = setInterval(() => {
+    store.catalogStatus().then(
+      ({ state, sessions }) =>
+        progress.update(state === 'sweeping' ? `${sessions} sessions looked at` : `${sessions} sessions left to index`),
+      () => undefined,
+    )
+  }, 200)
+  const sessions = await store.rebuildCatalog().finally(() => {
+    clearInterval(watching)
+    progress.end()
+  })
+  await out.result({ catalog: 'rebuilt', sessions })
+  out.note(`The catalog was made anew: ${sessions} sessions in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
 }

@@ -6,17 +6,27 @@ import type { Context } from './context.ts'
 import { collectSessions } from './sessions.ts'
 import { relativeTime } from './terminal.ts'
 
-export async function list(context: Context, _: [], options: ListOptions): Promise<void> {
+export async function list(context: Context, _: [], options: Omit<ListOptions, 'status'> & { readonly deleted?: boolean }): Promise<void> {
   const { out } = context
   const store = await context.read()
   const { query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin } = options
   const progress = out.progress()
   const startedAt = performance.now()
   const ticking = setInterval(
-    () => progress.update(`looking at every session: ${Math.round((performance.now() - startedAt) / 1000)} s`),
+    () => progress.update(`catching up with the store: ${Math.round((performance.now() - startedAt) / 1000)} s`),
     200,
   )
-  const wanted = given({ query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin })
+  const wanted = given({
+    query,
+    tag,
+    owner,
+    workspace,
+    parent,
+    status: deleted === true ? ('deleted' as const) : undefined,
+    order,
+    limit,
+    cursor: begin,
+  })
   const { sessions, cursor } = await collectSessions(store, wanted).finally(() => {
     clearInterval(ticking)
     progress.end()

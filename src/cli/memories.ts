@@ -1,14 +1,13 @@
 /** `memories`: what is known of an owner, from all sessions; with words, those that match them, the best first. */
 import type { Memory } from '../store/memories.ts'
-import { rank } from '../window/recall.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
 
 export async function memories(context: Context, [words]: [string[]], { owner }: { readonly owner?: string }): Promise<void> {
   const { out } = context
-  const known = await (await context.read()).memories(given({ owner }))
-  const wanted = words.length === 0 ? known : matching(words.join(' '), known)
+  const query = words.length === 0 ? undefined : words.join(' ')
+  const wanted = await (await context.read()).memories(given({ owner, query }))
   const now = Date.now()
   await out.results(
     wanted,
@@ -28,16 +27,7 @@ export async function memories(context: Context, [words]: [string[]], { owner }:
   )
   if (wanted.length > 0) return
   const whose = owner === undefined ? 'of nobody in particular; --owner names whose to look for' : `of "${owner}"`
-  out.note(words.length === 0 || known.length === 0 ? `No memories ${whose}.` : `None of ${known.length} memories ${whose} matches.`)
-}
-
-function matching(query: string, known: readonly Memory[]): Memory[] {
-  const byId = new Map(known.map((memory) => [memory.id, memory]))
-  const ranked = rank(
-    query,
-    known.map(({ id, key, text }) => ({ kind: 'memory', id, text: `${key} ${text}` })),
-  )
-  return ranked.flatMap(({ id }) => byId.get(id) ?? [])
+  out.note(words.length === 0 ? `No memories ${whose}.` : `No memories ${whose} match.`)
 }
 
 function fieldsOf({ id, text, category, key, owner, updatedAt, sources }: Memory): object {

@@ -2,10 +2,13 @@
 import { LIMITS } from '../record/limits.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
+import { comparePlaces, placeOf } from '../store/list-order.ts'
 import type { Store } from '../store/store.ts'
 
 /** As many as were asked for, or all. A page of the store may hold fewer. */
-export async function collectSessions(store: Store, { limit, cursor: begin, ...filter }: ListOptions): Promise<ListPage> {
+export async function collectSessions(store: Store, options: ListOptions): Promise<ListPage> {
+  if (options.limit === undefined && options.cursor === undefined) return collectAll(store, options)
+  const { limit, cursor: begin, ...filter } = options
   const sessions: SessionInfo[] = []
   let cursor: string | null = begin ?? null
   do {
@@ -15,4 +18,22 @@ export async function collectSessions(store: Store, { limit, cursor: begin, ...f
     cursor = page.cursor
   } while (cursor !== null && (limit === undefined || sessions.length < limit))
   return { sessions, cursor }
+}
+
+/** Page by page in the one order that no change disturbs: a session that is changed meanwhile is neither missed nor met twice. */
+async function collectAll(store: Store, { order = 'updated', ...filter }: ListOptions): Promise<ListPage> {
+  const sessions: SessionInfo[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: ListPage = await store.list({
+      ...filter,
+      order: 'created',
+      limit: LIMITS.pageSessions,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    sessions.push(...page.sessions)
+    cursor = page.cursor
+  }
+  const places = new Map(sessions.map((session) => [session, placeOf(session, order)] as const))
+  sessions.sort((a, b) => comparePlaces(places.get(a) as never, places.get(b) as never, order))
+  return { sessions, cursor: null }
 }

@@ -23,7 +23,10 @@ export interface SessionApi extends Omit<Members<Session>, 'fork' | 'child' | 'c
 }
 
 export interface StoreApi
-  extends Pick<Members<Store>, 'warnings' | 'list' | 'memories' | 'tasks' | 'retryTasks' | 'purge' | 'shared' | 'close'> {
+  extends Pick<
+    Members<Store>,
+    'warnings' | 'list' | 'search' | 'memories' | 'stats' | 'tasks' | 'retryTasks' | 'purge' | 'shared' | 'close'
+  > {
   session(id: string): Promise<SessionApi>
   create(options?: CreateOptions): Promise<SessionApi>
   task(id: string): Promise<TaskApi>

@@ -1,15 +1,18 @@
 /** A store at a server: the sessions of one space, which the key says. */
 import type { Finding } from '../doctor/findings.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
-import type { Memory } from '../store/memories.ts'
+import type { MemoriesOptions, Memory } from '../store/memories.ts'
 import type { Purged, PurgeOptions } from '../store/purge.ts'
+import type { SearchOptions, SearchResult } from '../store/search.ts'
 import type { SharedView } from '../store/shares.ts'
+import type { Stats } from '../store/stats.ts'
 import type { CreateOptions } from '../store/store.ts'
 import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
 import { type PurgedFields, purgedOf } from '../wire/operations.ts'
+import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
 import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
 import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
 import type { StoreApi } from './api.ts'
@@ -64,16 +67,31 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     return new RemoteSession(this.#transport, result.session_id)
   }
 
-  async list({ query, metadata = {}, deleted, ...rest }: ListOptions = {}): Promise<ListPage> {
+  async list({ query, metadata = {}, from, to, ...rest }: ListOptions = {}): Promise<ListPage> {
     const fields = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, JSON.stringify(value)])
-    const asked = { q: query, ...rest, ...(deleted === true ? { status: 'deleted' } : {}), ...Object.fromEntries(fields) }
+    const times = { from: from?.toISOString(), to: to?.toISOString() }
+    const asked = { q: query, ...rest, ...times, ...Object.fromEntries(fields) }
     const { result, headers } = await this.#transport.ask<SessionFields[]>('GET', '/sessions', { query: { limit: 100, ...asked } })
-    return { sessions: result.map(sessionInfo), cursor: headers.get('x-next-cursor') }
+    const total = headers.get('x-total-count')
+    return { sessions: result.map(sessionInfo), cursor: headers.get('x-next-cursor'), ...(total === null ? {} : { total: Number(total) }) }
   }
 
-  async memories({ owner = null }: { readonly owner?: string | null } = {}): Promise<Memory[]> {
-    const { result } = await this.#transport.ask<MemoryFields[]>('GET', '/memories', { query: { owner: owner ?? undefined } })
+  async memories({ owner = null, query, limit }: MemoriesOptions = {}): Promise<Memory[]> {
+    const asked = { owner: owner ?? undefined, q: query, limit }
+    const { result } = await this.#transport.ask<MemoryFields[]>('GET', '/memories', { query: asked })
     return result.map(memoryOf)
+  }
+
+  async search(query: string, { kinds, session, from, to, ...rest }: SearchOptions = {}): Promise<SearchResult> {
+    const times = { from: from?.toISOString(), to: to?.toISOString() }
+    const asked = { q: query, kinds: kinds?.join(','), session_id: session, ...rest, ...times }
+    const { result } = await this.#transport.ask<FoundFields>('GET', '/search', { query: asked })
+    return { hits: result.hits.map(hitOf), lag: result.lag }
+  }
+
+  async stats(): Promise<Stats> {
+    const { result } = await this.#transport.ask<StatsFields>('GET', '/stats')
+    return statsOf(result)
   }
 
   async task(id: string): Promise<RemoteTask> {

@@ -1,7 +1,8 @@
 /**
  * Which sessions have a task to be worked on. Learnt from the feed, one look at each session that changed; after a start, or where the feed
- * has a gap, one look at every session. What is not due now is remembered with the moment from which it is.
+ * has a gap, from the catalog. What is not due now is remembered with the moment from which it is.
  */
+import { CatalogUnavailable } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import type { StoreParts } from '../store/parts.ts'
@@ -97,10 +98,22 @@ export class DueWork {
 
   /** In an order of its own: workers that begin at the same moment would otherwise follow each other on every step. */
   async #sweep(): Promise<void> {
-    const { engine, ids } = this.#parts
-    const names: { readonly name: string; readonly rank: number }[] = []
-    for await (const name of engine.names()) names.push({ name, rank: ids.random() })
+    const { ids } = this.#parts
+    const names = (await this.#candidates()).map((name) => ({ name, rank: ids.random() }))
     for (const { name } of names.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
+  }
+
+  /** Sessions that may have something due: what the catalog knows, which has every change before this call; without one, all of them. */
+  async #candidates(): Promise<readonly string[]> {
+    const { catalog, engine } = this.#parts
+    try {
+      return await catalog.ask('due')
+    } catch (error) {
+      if (!(error instanceof CatalogUnavailable)) throw error
+      const names: string[] = []
+      for await (const name of engine.names()) names.push(name)
+      return names
+    }
   }
 
   async #lookAt(name: string): Promise<void> {

@@ -13,6 +13,8 @@ export interface Engine {
   readonly supports: Supports
   /** What an operator should know about this store, found while opening it. */
   readonly warnings: readonly string[]
+  /** Where what is derived from the store may lie beside it; absent if it has no such place. */
+  readonly directory?: string
 
   /** The name of a session's journal: opaque, stable, never the same for two sessions. */
   name(space: string, id: string): string

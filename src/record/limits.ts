@@ -15,6 +15,9 @@ export const LIMITS = {
   /** Messages in one page, and sessions. */
   pageMessages: 1000,
   pageSessions: 1000,
+  /** Hits of one search; fields of metadata that one list may be filtered by. */
+  pageHits: 200,
+  listedFields: 8,
   /** Messages that a commit may keep live. */
   keptMessages: 10_000,
   /** Titles and workspaces; metadata and policies, each as JSON; tags of one session. */

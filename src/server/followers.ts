@@ -6,6 +6,7 @@
  * journal, so nothing is told twice and nothing is left out. Followers of all sessions are told which ones have changed, and what
  * they are now: such an event may come again, and never says less than the one before.
  */
+import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Change, ChangeReader } from '../store/follow.ts'
 import { infoOf, type SessionInfo } from '../store/info.ts'
@@ -53,12 +54,14 @@ export class Followers {
     }
   }
 
-  /** Tells a stream what happens to a session, behind a cursor or from now on. INVALID_ARGUMENT if the cursor is none of ours. */
+  /** Tells a stream what happens to a session, behind a cursor or from now on. */
   async followSession(space: string, session: string, after: string | undefined): Promise<(stream: EventStream) => void> {
     const name = this.#parts.engine.name(space, session)
     const { journal, replica } = this.#parts.replicas.of(name)
     const end = await replica.end()
-    const behind = after === undefined ? undefined : new ChangeReader(journal, after)
+    const behind = after === undefined ? undefined : readerBehind(journal, after)
+    // A cursor that is none of ours is as good as one that no longer fits.
+    const isLost = after !== undefined && behind === undefined
     await this.#look()
     return (stream) => {
       let topic = this.#topics.get(name)
@@ -73,7 +76,8 @@ export class Followers {
         if (topic?.followers.size === 0) this.#topics.delete(name)
       })
       // From here on it can be resumed, also if nothing comes before it breaks.
-      stream.send({ id: after ?? `${end}-reset`, type: 'ready', data: { session_id: session } })
+      const [id, type] = after === undefined || isLost ? [`${end}-reset`, isLost ? 'reset' : 'ready'] : [after, 'ready']
+      stream.send({ id, type, data: isLost ? changeFields(session, RESET) : { session_id: session } })
       void follower.catchUp(behind)
       // Between the end that was read and this moment something may have come, and been announced to others only.
       void topic.pump()
@@ -173,6 +177,24 @@ export class Followers {
       if (error instanceof HoldfastError && error.code !== 'CLOSED') return undefined
       throw error
     }
+  }
+}
+
+const RESET: Change = {
+  cursor: '',
+  type: 'reset',
+  at: '',
+  version: '',
+  messages: [],
+  record: { v: 1, id: '', at: '', type: 'reset', prev: '' },
+}
+
+function readerBehind(journal: Journal, cursor: string): ChangeReader | undefined {
+  try {
+    return new ChangeReader(journal, cursor)
+  } catch (error) {
+    if (error instanceof HoldfastError) return undefined
+    throw error
   }
 }
 

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi'
 import { FORMATS } from '../dialect/formats.ts'
 import type { BatchFields, ChangeFields, PageFields, StoredFields } from '../wire/messages.ts'
 import type { EntryFields, PurgedFields, TurnFields, UsageFields, WrittenFields } from '../wire/operations.ts'
+import type { FoundFields, StatsFields } from '../wire/search.ts'
 import type { SessionFields, SharedFields, TreeFields } from '../wire/sessions.ts'
 import type { ArchiveFields, CommitFields, MemoryFields, TaskFields, WholeArchiveFields, WindowFields } from '../wire/tasks.ts'
 import { SCOPES } from './principal.ts'
@@ -21,6 +22,11 @@ export const flag = z
   .openapi({ type: 'boolean' })
 /** A whole number in a query. */
 export const number = z.coerce.number().int().min(0)
+/** A moment in a query. */
+export const instant = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text))
+  .openapi({ type: 'string', format: 'date-time' })
 export const format = z.enum([...FORMATS, 'stored']).openapi({
   description:
     'The shape of the messages: that of a provider, `stored` as they were appended, or as OpenViking’s clients read them unless told.',
@@ -68,6 +74,7 @@ export const Session = z
     message_count: count,
     pending_tokens: count,
     total_message_count: count,
+    total_tokens: count,
     commit_count: count,
     snapshots: z.array(Snapshot),
     shares: z.array(Share),
@@ -334,3 +341,58 @@ export const ErrorEnvelope = z
     }),
   })
   .openapi('Error')
+
+const Lag = z.object({ sessions: count, bytes: count }).nullable()
+
+export const Found = z
+  .object({
+    hits: z.array(
+      z
+        .object({
+          session_id: text,
+          message_id: nullable,
+          snippet: text,
+          score: z.number(),
+          kind: z.enum(['message', 'session', 'summary', 'memory']),
+          title: nullable,
+          archive_id: nullable,
+          memory_id: nullable,
+          role: nullable,
+          at: text,
+          marks: z.array(z.tuple([count, count])),
+        })
+        .openapi('Hit'),
+    ),
+    lag: Lag.openapi({ description: 'text that is not indexed yet and was not searched' }),
+  })
+  .openapi('Found') satisfies z.ZodType<FoundFields>
+
+const MatchedContext = z
+  .object({
+    context_type: text,
+    uri: text,
+    level: count,
+    score: z.number(),
+    category: text,
+    match_reason: text,
+    abstract: text,
+    overview: nullable,
+  })
+  .openapi('MatchedContext')
+
+export const FindResult = z
+  .object({ memories: z.array(MatchedContext), resources: z.array(MatchedContext), skills: z.array(MatchedContext), total: count })
+  .openapi('FindResult')
+
+export const Stats = z
+  .object({
+    sessions: z.object({ ok: count, damaged: count, unreadable: count, deleted: count }),
+    messages: z.object({ live: count, archived: count }),
+    tokens: count,
+    bytes: count,
+    tasks: z.object({ pending: count, running: count, completed: count, failed: count, cancelled: count }),
+    usage: z.array(Usage),
+    days: z.array(z.object({ day: text, sessions: count, messages: count, tokens: count })),
+    lag: Lag,
+  })
+  .openapi('Stats') satisfies z.ZodType<StatsFields>

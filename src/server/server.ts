@@ -116,6 +116,7 @@ export class Server {
     }) as HttpServer
     await listening(http, host, port)
     parts.worker?.start()
+    store.keepCatalog()
     return new Server(parts, http)
   }
 

@@ -7,6 +7,7 @@ import { counterRoutes } from './routes/counters.ts'
 import { eventRoutes } from './routes/events.ts'
 import { memoryRoutes } from './routes/memories.ts'
 import { messageRoutes } from './routes/messages.ts'
+import { searchRoutes } from './routes/search.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { shareRoutes } from './routes/shares.ts'
 import { toolResultRoutes } from './routes/tool-results.ts'
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...eventRoutes,
   ...toolResultRoutes,
   ...counterRoutes,
+  ...searchRoutes,
   ...adminRoutes,
 ]
 

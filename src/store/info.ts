@@ -23,6 +23,7 @@ export interface SessionInfo {
   readonly pendingTokens: number
   /** Those on the branch, archived ones included. */
   readonly totalMessageCount: number
+  readonly totalTokens: number
   readonly commitCount: number
   readonly snapshots: readonly {
     readonly name: string
@@ -58,6 +59,7 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     parent,
     ...liveAmount(state),
     totalMessageCount: head.n,
+    totalTokens: head.t,
     commitCount: state.archives.length,
     snapshots: state.snapshots.map((snapshot) => snapshotInfo(snapshot, state)),
     shares: state.shares.map(({ id: share, grantedAt, expiresAt, n }) => ({ id: share, grantedAt, expiresAt, messageCount: n })),

@@ -26,7 +26,7 @@ async function ids(options: ListOptions = {}): Promise<string[]> {
 
 test('those changed last come first; those deleted are listed when asked for, and only then', async () => {
   expect(await ids()).toEqual(['beta', 'delta', 'gamma', 'alpha'])
-  expect(await ids({ deleted: true })).toEqual(['gone'])
+  expect(await ids({ status: 'deleted' })).toEqual(['gone'])
 })
 
 test('they come by title or by age if that is wanted', async () => {
@@ -49,7 +49,7 @@ describe('a filter', () => {
     [{ metadata: { plan: { b: 2, a: 1 } } }, ['beta']],
     [{ metadata: { plan: { a: 1 } } }, []],
     [{ metadata: { n: 1, plan: 1 } }, []],
-    [{ query: 'lost', deleted: true }, ['gone']],
+    [{ query: 'lost', status: 'deleted' }, ['gone']],
   ])('%j', async (options, expected) => {
     expect((await ids(options)).sort()).toEqual(expected)
   })

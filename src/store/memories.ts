@@ -2,9 +2,11 @@
  * Memories: what archives have added to what is known of an owner. Merging is a pure function of the set of finished archives, ordered
  * by (time, session, archive), so whoever computes it gets the same.
  */
-import type { CommitFinished, ExtractedMemory } from '../session/records.ts'
+import { CatalogUnavailable, type ExtractionRow } from '../engine/catalog.ts'
+import { LIMITS } from '../record/limits.ts'
+import { checkCount } from '../session/check.ts'
+import { rank } from '../window/recall.ts'
 import type { StoreParts } from './parts.ts'
-import { Transcript } from './transcript.ts'
 
 export interface Memory {
   readonly id: string
@@ -17,54 +19,56 @@ export interface Memory {
   readonly sources: readonly { readonly session: string; readonly archive: number; readonly messages: readonly string[] }[]
 }
 
-/** What one finished archive says. */
-interface Extraction {
-  readonly at: string
-  readonly session: string
-  readonly archive: number
-  readonly owner: string | null
-  readonly memories: readonly ExtractedMemory[]
+export interface MemoriesOptions {
+  /** Of whom; of nobody in particular unless told. */
+  readonly owner?: string | null
+  /** Only those that match, the best first. */
+  readonly query?: string
+  /** How many at most; all unless told. */
+  readonly limit?: number
+}
+
+export async function memories(parts: StoreParts, { owner = null, query, limit }: MemoriesOptions): Promise<Memory[]> {
+  if (limit !== undefined) checkCount('The limit', limit, LIMITS.pageSessions)
+  const known = await mergedMemories(parts, owner)
+  const wanted = query === undefined ? known : matching(query, known)
+  return limit === undefined ? wanted : wanted.slice(0, limit)
+}
+
+/** The memories of one owner, the newest first; those with some keys only, if they are given. */
+export async function mergedMemories(parts: StoreParts, owner: string | null, keys?: readonly string[]): Promise<Memory[]> {
+  const query = { space: parts.space, owner, ...(keys === undefined ? {} : { keys }) }
+  const rows = await parts.catalog.ask('extractions', query).catch(async (error: unknown) => {
+    if (!(error instanceof CatalogUnavailable)) throw error
+    const { scanExtractions } = await import('../catalog/scan.ts')
+    return scanExtractions(parts.engine, query)
+  })
+  return merge(rows)
 }
 
 /** Memories of one owner with the same key are one, with the last text; one without a text is gone. */
-function mergeMemories(extractions: readonly Extraction[]): Memory[] {
+function merge(rows: readonly ExtractionRow[]): Memory[] {
   const merged = new Map<string, Memory>()
-  const ordered = extractions.toSorted((a, b) => compare(a.at, b.at) || compare(a.session, b.session) || a.archive - b.archive)
-  for (const { at, session, archive, owner, memories } of ordered) {
-    for (const { id, key, category, text, sources } of memories) {
-      const place = JSON.stringify([owner, key])
-      const before = merged.get(place)
-      // Taken out first, so that the order is that of the last change.
-      merged.delete(place)
-      if (text === undefined) continue
-      const source = { session, archive, messages: sources }
-      merged.set(place, { id: before?.id ?? id, owner, key, category, text, updatedAt: at, sources: [...(before?.sources ?? []), source] })
-    }
+  const ordered = rows.toSorted((a, b) => compare(a.at, b.at) || compare(a.session, b.session) || a.archive - b.archive)
+  for (const { at, session, archive, owner, memory } of ordered) {
+    const { id, key, category, text, sources } = memory
+    const before = merged.get(key)
+    // Taken out first, so that the order is that of the last change.
+    merged.delete(key)
+    if (text === undefined) continue
+    const source = { session, archive, messages: sources }
+    merged.set(key, { id: before?.id ?? id, owner, key, category, text, updatedAt: at, sources: [...(before?.sources ?? []), source] })
   }
   return [...merged.values()].reverse()
 }
 
-/** The memories of one owner; of nobody in particular with null. */
-export async function memoriesOf(parts: StoreParts, owner: string | null): Promise<Memory[]> {
-  const of: Extraction[] = []
-  for await (const extraction of extractions(parts)) if (extraction.owner === owner) of.push(extraction)
-  return mergeMemories(of)
-}
-
-/** What the archives of every session have extracted, but for what was retracted. */
-async function* extractions(parts: StoreParts): AsyncGenerator<Extraction> {
-  for await (const name of parts.engine.names(parts.space)) {
-    const { state } = await parts.replicas.once(name).replica.read()
-    if (state.status !== 'live' || state.id === null) continue
-    const transcript = new Transcript(parts, state.id, state)
-    for (const archive of state.archives) {
-      if (archive.session !== null || archive.status !== 'completed' || archive.retracted || archive.ended === null) continue
-      const found = await transcript.recordOf(null, archive.ended)
-      if (found?.record.type !== 'commit.finished') continue
-      const { owner, memories } = found.record as unknown as CommitFinished
-      yield { at: found.record.at, session: state.id, archive: archive.number, owner, memories }
-    }
-  }
+function matching(query: string, known: readonly Memory[]): Memory[] {
+  const byId = new Map(known.map((memory) => [memory.id, memory]))
+  const ranked = rank(
+    query,
+    known.map(({ id, key, text }) => ({ kind: 'memory', id, text: `${key} ${text}` })),
+  )
+  return ranked.flatMap(({ id }) => byId.get(id) ?? [])
 }
 
 function compare(a: string, b: string): number {

@@ -1,4 +1,5 @@
 /** Opening a store: the one place, beside the command line, that knows which engines there are. */
+import { CatalogDoor } from '../catalog/door.ts'
 import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
@@ -27,7 +28,9 @@ export async function openStore(where: string | Engine, options: OpenOptions = {
   checkId('The name of a space', space)
   const engine = wrap(typeof where === 'string' ? await pick(where, options) : where)
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
-  return new Store({ engine, clock, ids, replicas, space })
+  // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
+  const catalog = new CatalogDoor({ engine, clock, ids, shared: typeof where === 'string' && options.exclusive !== true })
+  return new Store({ engine, clock, ids, replicas, catalog, space })
 }
 
 async function pick(where: string, { exclusive = false, clock = systemClock, ids = systemIds, limits = {} }: OpenOptions): Promise<Engine> {

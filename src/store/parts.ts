@@ -1,4 +1,5 @@
 /** What the sessions of one store share. */
+import type { CatalogDoor } from '../catalog/door.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
@@ -12,5 +13,6 @@ export interface StoreParts {
   readonly clock: Clock
   readonly ids: Ids
   readonly replicas: Replicas
+  readonly catalog: CatalogDoor
   readonly space: string
 }

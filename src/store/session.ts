@@ -23,8 +23,8 @@ import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
 import { infoOf, liveAmount, type SessionInfo } from './info.ts'
-import { memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
+import { recall } from './recall.ts'
 import { Records } from './records.ts'
 import { type Shared, type ShareOptions, share } from './shares.ts'
 import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
@@ -238,8 +238,8 @@ export class Session {
   async window(options: WindowOptions = {}): Promise<Window> {
     const state = await this.#handle.liveState()
     const { parts } = this.#handle
-    const remembered = async () => (await memoriesOf(parts, state.owner)).map(({ id, text }) => ({ kind: 'memory', id, text }) as const)
-    return windowOf(this.id, state, new Transcript(parts, this.id, state), remembered, options)
+    const transcript = new Transcript(parts, this.id, state)
+    return windowOf(this.id, state, transcript, (query, of) => recall(parts, query, this.id, state, transcript, of), options)
   }
 
   /** Whether the last turn is complete, unanswered or interrupted, with its open tool calls. */

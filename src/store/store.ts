@@ -1,12 +1,15 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
+import type { CatalogStatus } from '../catalog/service.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
-import { type Memory, memoriesOf } from './memories.ts'
+import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
+import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
 import { readShared, type SharedView } from './shares.ts'
+import { type Stats, statsOf } from './stats.ts'
 import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
 import { findTask, type Task, type TaskInfo } from './tasks.ts'
 import type { PageOptions } from './transcript.ts'
@@ -68,9 +71,37 @@ export class Store implements AsyncDisposable {
     return purge(this.#parts, options)
   }
 
+  /** Messages, titles, summaries and memories with some words: all of `words`, each in any of its forms; "in a row"; or the beginning* of one. */
+  search(words: string, options: SearchOptions = {}): Promise<SearchResult> {
+    return search(this.#parts, words, options)
+  }
+
   /** What is known of an owner, from all sessions; the newest first. */
-  memories({ owner = null }: { readonly owner?: string | null } = {}): Promise<Memory[]> {
-    return memoriesOf(this.#parts, owner)
+  memories(options: MemoriesOptions = {}): Promise<Memory[]> {
+    return memories(this.#parts, options)
+  }
+
+  /** How much there is. */
+  stats(): Promise<Stats> {
+    return statsOf(this.#parts)
+  }
+
+  /**
+   * Keeps the catalog up to date from now on, in the background, until the store is closed: for a process that lives long, such as a server. Others need
+   * not: whoever lists or searches catches up first.
+   */
+  keepCatalog(): void {
+    // What goes wrong is told by the status, and by whoever asks next.
+    this.#parts.catalog.ask('keep').catch(() => undefined)
+  }
+
+  catalogStatus(): Promise<CatalogStatus> {
+    return this.#parts.catalog.ask('status')
+  }
+
+  /** Makes the catalog anew from the journals. Lists and searches go on meanwhile. Tells how many sessions there are, in all spaces. */
+  rebuildCatalog(): Promise<number> {
+    return this.#parts.catalog.ask('rebuild')
   }
 
   /** A task by its id; NOT_FOUND if there is none. */
@@ -100,6 +131,7 @@ export class Store implements AsyncDisposable {
 
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   async close(): Promise<void> {
+    await this.#parts.catalog.close()
     await this.#parts.replicas.idle()
     await this.#parts.engine.close()
   }

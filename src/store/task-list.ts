@@ -1,10 +1,11 @@
-/** Tasks of many sessions, by looking at each of them. */
+/** Tasks of many sessions, from the catalog; where that cannot be used, by looking at each of them. */
+import { CatalogUnavailable, type TaskQuery, type TaskRow } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import { checkCount, invalid } from '../session/check.ts'
-import type { TaskStatus } from '../session/state.ts'
+import { INITIAL, type TaskStatus } from '../session/state.ts'
 import type { StoreParts } from './parts.ts'
-import { findTask, type TaskInfo, taskInfo } from './tasks.ts'
+import { findTask, type TaskInfo, taskId, taskInfo } from './tasks.ts'
 import { Transcript } from './transcript.ts'
 
 export interface TaskListOptions {
@@ -26,9 +27,8 @@ export interface RetryOptions {
 
 export async function listTasks(parts: StoreParts, { status, session, limit = 100 }: TaskListOptions): Promise<TaskInfo[]> {
   checkCount('The limit', limit, LIMITS.pageSessions)
-  const tasks: TaskInfo[] = []
-  for await (const task of tasksOf(parts, status, session)) tasks.push(task)
-  return tasks.sort((a, b) => (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0)).slice(0, limit)
+  const rows = await tasksOf(parts, status, session, { newestFirst: true, limit })
+  return Promise.all(rows.map((row) => infoOfRow(parts, row)))
 }
 
 /** Begins tasks again, the oldest first. Tells of each; one that somebody else began meanwhile, or that is gone, is passed over. */
@@ -37,14 +37,11 @@ export async function* retryTasks(
   { status = 'failed', session, since, rate = 10 }: RetryOptions,
 ): AsyncGenerator<TaskInfo> {
   if (!(rate > 0)) throw invalid(`The rate must be more than nothing; got ${rate}.`)
-  const ended: TaskInfo[] = []
-  for await (const task of tasksOf(parts, status, session)) {
-    if (since === undefined || Date.parse(task.updatedAt) >= since.getTime()) ended.push(task)
-  }
-  ended.sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0))
-  for (const [index, { id }] of ended.entries()) {
+  const all = await tasksOf(parts, status, session, { newestFirst: false, limit: Number.MAX_SAFE_INTEGER })
+  const ended = all.filter(({ updatedAt }) => since === undefined || Date.parse(updatedAt) >= since.getTime())
+  for (const [index, row] of ended.entries()) {
     if (index > 0) await parts.clock.sleep(1000 / rate)
-    const again = await retried(parts, id)
+    const again = await retried(parts, taskId(row.session, row.task))
     if (again !== undefined) yield again
   }
 }
@@ -60,19 +57,26 @@ async function retried(parts: StoreParts, id: string): Promise<TaskInfo | undefi
   }
 }
 
-async function* tasksOf(parts: StoreParts, status: TaskStatus | undefined, session: string | undefined): AsyncGenerator<TaskInfo> {
-  for await (const name of namesOf(parts, session)) {
-    const { state } = await parts.replicas.once(name).replica.read()
-    if (state.status !== 'live' || state.id === null) continue
-    const transcript = new Transcript(parts, state.id, state)
-    for (const archive of state.archives) {
-      if (archive.session !== null || (status !== undefined && archive.status !== status)) continue
-      yield taskInfo(state.id, archive, transcript)
-    }
+async function tasksOf(
+  parts: StoreParts,
+  status: TaskStatus | undefined,
+  session: string | undefined,
+  page: Pick<TaskQuery, 'newestFirst' | 'limit'>,
+): Promise<readonly TaskRow[]> {
+  const query = {
+    space: parts.space,
+    ...page,
+    ...(session === undefined ? {} : { session }),
+    ...(status === undefined ? {} : { status }),
   }
+  return parts.catalog.ask('tasks', query).catch(async (error: unknown) => {
+    if (!(error instanceof CatalogUnavailable)) throw error
+    const { scanTasks } = await import('../catalog/scan.ts')
+    return scanTasks(parts.engine, query)
+  })
 }
 
-async function* namesOf({ engine, space }: StoreParts, session: string | undefined): AsyncGenerator<string> {
-  if (session === undefined) yield* engine.names(space)
-  else yield engine.name(space, session)
+/** The rest of a task is read from the record that its row names; the state of the session is not needed for that. */
+function infoOfRow(parts: StoreParts, { session, archive: number, createdAt: requestedAt, ...row }: TaskRow): Promise<TaskInfo> {
+  return taskInfo(session, { ...row, number, requestedAt, session: null }, new Transcript(parts, session, INITIAL))
 }

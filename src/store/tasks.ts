@@ -171,7 +171,11 @@ export async function findTask(parts: StoreParts, id: string): Promise<Task> {
   return new Task(handle, archive)
 }
 
-export async function taskInfo(session: string, archive: Archive, transcript: Transcript): Promise<TaskInfo> {
+export async function taskInfo(
+  session: string,
+  archive: Pick<Archive, 'number' | 'session' | 'status' | 'attempts' | 'requestedAt' | 'updatedAt' | 'task' | 'ended'>,
+  transcript: Transcript,
+): Promise<TaskInfo> {
   const { number, status, attempts, requestedAt: createdAt, updatedAt, task } = archive
   const { finished, error } = await endOf(archive, transcript)
   return {
@@ -218,7 +222,7 @@ export function byCategory(memories: readonly ExtractedMemory[]): Record<string,
 
 /** What the last record of a task says. */
 async function endOf(
-  { session, ended, status }: Archive,
+  { session, ended, status }: Pick<Archive, 'session' | 'ended' | 'status'>,
   transcript: Transcript,
 ): Promise<{ finished: CommitFinished | undefined; error: TaskInfo['error'] }> {
   const found = ended === null ? undefined : await transcript.recordOf(session, ended)

@@ -17,9 +17,10 @@ const { keysOf } = sessionModel
 
 test('a tree does not show a fork that was granted and, because its maker died, never made', async () => {
   const engine = openMemoryEngine({ keysOf })
-  const session = await (await openStore(engine)).create({ id: 'a' })
+  const store = await openStore(engine)
+  const session = await store.create({ id: 'a' })
   const replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limits: LIMITS })
-  const handle = new Handle({ engine, clock: systemClock, ids: systemIds, replicas, space: 'default' }, 'a')
+  const handle = new Handle({ ...store.parts, replicas }, 'a')
   await handle.submit({}, (full) => decide.grant(full, { session: 'never', kind: 'fork', message: null }))
   await session.fork({ id: 'b' })
   expect(await treeOf(handle)).toMatchObject({ session: 'a', children: [{ session: 'b', kind: 'fork', status: 'ok', children: [] }] })

@@ -8,7 +8,6 @@ import { archivedOf, branchTo, count, without } from '../session/branch.ts'
 import { checkCount } from '../session/check.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
-import { rank } from '../window/recall.ts'
 import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
 import type { Item, Shown } from '../window/units.ts'
 import { archiveInfo } from './tasks.ts'
@@ -48,8 +47,6 @@ export interface Window {
 
 /** Lines about the past beyond this many help nobody. */
 const ABSTRACTS = 50
-/** Past messages that recalling looks at, the newest first. */
-const RECALL_MESSAGES = 2000
 /** Of a turn that is longer only the end is looked at. */
 const TURN_MESSAGES = 10_000
 /** How far back the call of a result is looked for: it may never have been here. */
@@ -59,7 +56,7 @@ export async function windowOf(
   session: string,
   state: SessionState,
   transcript: Transcript,
-  memories: () => Promise<readonly Recalled[]>,
+  recallFrom: (query: string, archives: readonly Archive[]) => Promise<readonly Recalled[]>,
   { budget = 128_000, format, recall, countTokens = estimateTokens }: WindowOptions,
 ): Promise<Window> {
   checkCount('The budget', budget, Number.MAX_SAFE_INTEGER)
@@ -70,7 +67,7 @@ export async function windowOf(
   const recent = await recentOf(without(branch, archivedOf({ archives: good })), transcript, { budget, countTokens })
   const isUnread = recent.older > 0 || good.length > 0
   const leading = isUnread ? await leadingOf(branch, transcript, countTokens) : undefined
-  const recalled = recall === undefined ? [] : await recalledOf(recall, archivedOf({ archives: good }), transcript, memories)
+  const recalled = recall === undefined ? [] : await recallFrom(recall, good)
   // Instructions that an archive holds, or that lie too far back, are in force all the same.
   const isNews = leading !== undefined && leading.item.id !== recent.items[0]?.id
   const items = isNews ? [leading.item, ...recent.items] : recent.items
@@ -174,20 +171,4 @@ async function leadingOf(
 
 function itemOf({ id, at, message }: StoredMessage, countTokens: (text: string) => number): Item {
   return { id, at, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
-}
-
-async function recalledOf(
-  query: string,
-  archived: readonly Stretch[],
-  transcript: Transcript,
-  memories: () => Promise<readonly Recalled[]>,
-): Promise<Recalled[]> {
-  const candidates = [...(await memories())]
-  let left = RECALL_MESSAGES
-  for await (const { id, message } of transcript.newestFirst(archived)) {
-    if (left-- === 0) break
-    const { text } = viewOf(message)
-    if (text !== '') candidates.push({ kind: 'message', id, text })
-  }
-  return rank(query, candidates)
 }

@@ -1,7 +1,9 @@
-/** A simple scorer: how well texts match a query, by the words that they share, rare ones counting more. */
+/** A simple scorer: how well texts match a query, by the words that they share in whatever form, rare ones counting more. */
+import { formsOf } from '../dialect/words.ts'
 import type { Recalled } from './assemble.ts'
 
-const RECALLED = 20
+/** How many are brought up at most. */
+export const RECALLED = 20
 /** Words of a query beyond these are not looked for. */
 const WANTED = 200
 /** Scripts without spaces. */
@@ -26,24 +28,30 @@ export function rank(query: string, candidates: readonly Recalled[]): Recalled[]
     .map(({ index }) => candidates[index] as Recalled)
 }
 
-/** Single characters of scripts without spaces are in almost every text: they are looked for only if there is nothing else. */
-function wantedBy(query: string): Set<string> {
+/** Every form of a wanted term, with the term. Single characters of scripts without spaces are in almost every text: they are looked for only if there is nothing else. */
+function wantedBy(query: string): Map<string, string> {
   const terms = new Set<string>()
   for (const term of termsOf(query)) {
     terms.add(term)
     if (terms.size === WANTED) break
   }
-  const telling = new Set([...terms].filter((term) => !(DENSE.test(term) && [...term].length === 1)))
-  return telling.size > 0 ? telling : terms
+  const telling = [...terms].filter((term) => !(DENSE.test(term) && [...term].length === 1))
+  const chosen = telling.length > 0 ? telling : [...terms]
+  // What is written stands for itself, whatever else it may be a form of.
+  return new Map([
+    ...chosen.flatMap((term) => formsOf(term).map((form) => [form, term] as const)),
+    ...chosen.map((term) => [term, term] as const),
+  ])
 }
 
 /** Which of the terms a text has, and how many terms it has at all. */
-function sharedWith(text: string, wanted: ReadonlySet<string>): { shared: Set<string>; count: number } {
+function sharedWith(text: string, wanted: ReadonlyMap<string, string>): { shared: Set<string>; count: number } {
   const shared = new Set<string>()
   let count = 0
   for (const term of termsOf(text)) {
     count++
-    if (wanted.has(term)) shared.add(term)
+    const match = wanted.get(term)
+    if (match !== undefined) shared.add(match)
   }
   return { shared, count }
 }

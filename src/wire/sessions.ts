@@ -25,6 +25,7 @@ export function sessionFields(info: SessionInfo) {
     message_count: info.messageCount,
     pending_tokens: info.pendingTokens,
     total_message_count: info.totalMessageCount,
+    total_tokens: info.totalTokens,
     commit_count: info.commitCount,
     snapshots: info.snapshots.map(snapshotFields),
     shares: info.shares.map(shareFields),
@@ -51,6 +52,7 @@ export function sessionInfo(fields: SessionFields): SessionInfo {
     messageCount: fields.message_count,
     pendingTokens: fields.pending_tokens,
     totalMessageCount: fields.total_message_count,
+    totalTokens: fields.total_tokens,
     commitCount: fields.commit_count,
     snapshots: fields.snapshots.map(({ name, taken_at, message_count, current }) => ({
       name,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
 import { type Attempt, Worker } from '../../src/commit/worker.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
@@ -35,8 +35,7 @@ test('a task is shown as running while a worker has it', async () => {
   const { model, asked } = manual()
   const worker = new Worker(store, { model })
   worker.start()
-  await turns()
-  expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 })
+  await vi.waitFor(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
   asked[0]?.answer()
   expect(await task.completed()).toMatchObject({ status: 'completed', overview: '[a b]' })
   expect(worker.status).toMatchObject({ completed: 1, failed: 0, breaker: { state: 'closed' } })
@@ -53,8 +52,7 @@ test('a worker that died is noticed when its lease runs out, and not before', as
   // On a clock that stands still it never shows that it lives, and never comes to an end.
   const dead = new Worker(await openStore(engine, { clock: new HandClock() }), { model: manual().model, leaseMs: 30_000 })
   dead.start()
-  await turns()
-  expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 })
+  await vi.waitFor(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
 
   const { model, asked } = manual()
   const worker = new Worker(store, { model, leaseMs: 30_000 })

@@ -14,7 +14,7 @@ async function purge(store: Store, options: Parameters<Store['purge']>[0] = {}):
 }
 
 async function ids(store: Store, deleted = false): Promise<string[]> {
-  return (await store.list({ deleted })).sessions.map(({ id }) => id).sort()
+  return (await store.list(deleted ? { status: 'deleted' } : {})).sessions.map(({ id }) => id).sort()
 }
 
 const LATE: [string, (session: Session) => Promise<unknown>][] = [

@@ -129,7 +129,9 @@ export async function compareList(naive: Naive, real: Real, via: number, limit: 
     const ids: string[] = []
     const times: string[] = []
     for (let cursor: string | undefined; ; ) {
-      const page = await real.store(via).list({ deleted, limit, ...(cursor === undefined ? {} : { cursor }) })
+      const page = await real
+        .store(via)
+        .list({ ...(deleted ? { status: 'deleted' } : {}), limit, ...(cursor === undefined ? {} : { cursor }) })
       ids.push(...page.sessions.map(({ id }) => id))
       times.push(...page.sessions.map(({ updatedAt }) => updatedAt))
       if (page.cursor === null) break

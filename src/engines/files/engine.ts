@@ -56,7 +56,8 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   if (!filled)
     warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
   const directories = new Directories(disk, root)
-  return new FilesEngine(warnings, {
+  // Only a real disk has a place for others than this engine.
+  return new FilesEngine(warnings, disk === nodeDisk ? root : undefined, {
     disk,
     ids,
     keysOf,
@@ -109,14 +110,16 @@ function ancestorsOf(root: string): string[] {
 class FilesEngine implements Engine {
   readonly supports = { durable: true, shared: true }
   readonly warnings: readonly string[]
+  readonly directory?: string
   readonly #parts: JournalParts
   /** Calls under way, and who waits until there are none. */
   #underWay = 0
   #idle: (() => void) | undefined
   #closed = false
 
-  constructor(warnings: readonly string[], parts: Omit<JournalParts, 'track'>) {
+  constructor(warnings: readonly string[], directory: string | undefined, parts: Omit<JournalParts, 'track'>) {
     this.warnings = warnings
+    if (directory !== undefined) this.directory = directory
     this.#parts = { ...parts, track: (work) => this.#track(work) }
   }
 

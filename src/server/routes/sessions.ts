@@ -5,7 +5,6 @@ import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { SessionInfo } from '../../store/info.ts'
-import type { ListOptions } from '../../store/list.ts'
 import type { Session } from '../../store/session.ts'
 import { sessionUri } from '../../wire/names.ts'
 import { writtenFields } from '../../wire/operations.ts'
@@ -122,27 +121,31 @@ const list = route({
       owner: z.string().optional(),
       workspace: z.string().optional(),
       order: z.enum(['updated', 'created', 'title']).optional(),
-      status: z.enum(['ok', 'damaged', 'unreadable', 'deleted']).optional(),
+      status: z
+        .enum(['ok', 'damaged', 'unreadable', 'deleted'])
+        .optional()
+        .openapi({ description: 'all but the deleted ones unless told' }),
+      model: z.string().optional().openapi({ description: 'usage of this model is recorded' }),
+      from: schemas.instant.optional(),
+      to: schemas.instant.optional(),
+      count: schemas.flag.optional().openapi({ description: 'tells in X-Total-Count how many there are' }),
     })
     .loose()
     .openapi({ description: 'metadata.<field>=<value> filters by metadata; a value is JSON if it can be, otherwise a text' }),
   result: z.array(schemas.ListedSession),
   handle: async ({ c, store, principal, query }) => {
-    const { limit = LIMITS.pageSessions, cursor, q, tag, parent, workspace, order, status } = query
+    const { limit = LIMITS.pageSessions, cursor, q, tag, parent, workspace, order, status, model, from, to, count } = query
     const owner = principal.owner ?? query.owner
-    const options: ListOptions = {
-      ...given({ limit, cursor, query: q, tag, parent, owner, workspace, order }),
-      ...(status === 'deleted' ? { deleted: true } : {}),
-      metadata: metadataIn(c.req.query()),
-    }
-    const page = await store.list(options)
+    const wanted = given({ limit, cursor, query: q, tag, parent, owner, workspace, order, status, model, from, to, count })
+    const page = await store.list({ ...wanted, metadata: metadataIn(c.req.query()) })
     const result = page.sessions.map((info) => ({
       ...sessionFields(info),
       uri: sessionUri(info.id, principal.user),
       is_dir: true,
       mod_time: info.updatedAt,
     }))
-    return { result, headers: page.cursor === null ? {} : nextPage(c.req.url, page.cursor) }
+    const total = page.total === undefined ? {} : { 'x-total-count': String(page.total) }
+    return { result, headers: { ...total, ...(page.cursor === null ? {} : nextPage(c.req.url, page.cursor)) } }
   },
 })
 

@@ -1,0 +1,10 @@
+/** JSON whose fields stand in one order, so that equal values are equal texts. */
+import type { Json, JsonObject } from '../record/record.ts'
+
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item as Json)).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const object = value as JsonObject
+  const fields = Object.keys(object).sort()
+  return `{${fields.map((field) => `${JSON.stringify(field)}:${canonical(object[field] as Json)}`).join(',')}}`
+}

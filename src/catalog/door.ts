@@ -1,0 +1,63 @@
+/**
+ * How a store reaches its catalog: in a thread of its own where the store lies in a directory that others may open too, else in this one.
+ * Nothing is loaded or opened before the first question: a process that only appends has no catalog.
+ */
+import type { Clock } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Engine } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import type { CatalogRequests } from './service.ts'
+
+export interface DoorOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Whether the store may be opened a second time, by the thread. */
+  readonly shared: boolean
+}
+
+interface Asked {
+  ask(method: keyof CatalogRequests, query?: unknown): Promise<unknown>
+  close(): Promise<void>
+}
+
+export class CatalogDoor {
+  readonly #options: DoorOptions
+  #asked: Promise<Asked> | undefined
+  #closed = false
+
+  constructor(options: DoorOptions) {
+    this.#options = options
+  }
+
+  async ask<M extends Exclude<keyof CatalogRequests, 'close'>>(
+    method: M,
+    ...[query]: Parameters<CatalogRequests[M]>
+  ): Promise<Awaited<ReturnType<CatalogRequests[M]>>> {
+    if (this.#closed) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
+    this.#asked ??= this.#load()
+    return (await (await this.#asked).ask(method, query)) as Awaited<ReturnType<CatalogRequests[M]>>
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const asked = await this.#asked?.catch(() => undefined)
+    await asked?.close()
+  }
+
+  async #load(): Promise<Asked> {
+    const { engine, shared } = this.#options
+    // Sources that were not compiled cannot be run by a thread.
+    const isCompiled = import.meta.url.endsWith('.js')
+    if (engine.directory !== undefined && shared && isCompiled) {
+      const { askThread } = await import('./threaded.ts')
+      return askThread(engine.directory)
+    }
+    const { CatalogService } = await import('./service.ts')
+    const service = new CatalogService(this.#options)
+    return {
+      ask: (method, query) => (service[method] as (query: unknown) => Promise<unknown>)(query),
+      close: () => service.close(),
+    }
+  }
+}

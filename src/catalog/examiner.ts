@@ -1,0 +1,209 @@
+/**
+ * Looking at one session for the catalog: at its row, and at the text of its messages from where it was read up to. Everything that it tells
+ * is durable. It keeps its own copy of the ends of journals, so that a session that goes on changing costs the bytes that are new.
+ */
+import type { Known, Mark, SessionPut, SummaryPut, TextPut } from '../engine/catalog.ts'
+import type { Engine, Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
+import { branchTo, PAST, without } from '../session/branch.ts'
+import { sessionModel } from '../session/model.ts'
+import type { CommitFinished } from '../session/records.ts'
+import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
+import { idOf } from '../store/identity.ts'
+import { infoOf, isDamaged } from '../store/info.ts'
+import { Records } from '../store/records.ts'
+import { Tail } from '../store/tail.ts'
+import { MessageReader } from './message-reader.ts'
+
+/** Ends of journals that are kept. */
+const KEPT = 256
+/** Of a journal that cannot be read, nothing is known. */
+const UNREAD: Mark = { end: -1, crc: '' }
+
+interface Seen {
+  readonly journal: Journal
+  readonly tail: Tail<SessionState>
+  /** It was read before: what is read now goes on from that. */
+  readonly isHot: boolean
+}
+
+export class Examiner {
+  readonly #engine: Engine
+  readonly #spaces: ReadonlySet<string>
+  /** In order of use. */
+  readonly #tails = new Map<string, Omit<Seen, 'isHot'>>()
+
+  /** `spaces`: where to look for a session that cannot tell its own. */
+  constructor(engine: Engine, spaces: ReadonlySet<string>) {
+    this.#engine = engine
+    this.#spaces = spaces
+  }
+
+  /** The row of a session; undefined if there is none. `known` must have been asked for before: what is read is at least as new. */
+  async row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
+    try {
+      const seen = await this.#see(name, keep)
+      const { state, damage } = seen.tail
+      // Nothing that could be read is not nothing.
+      if (state.purged || (state.status === 'absent' && !isDamaged(damage))) return undefined
+      return await this.#rowOf(name, known, seen)
+    } catch (error) {
+      this.#tails.delete(name)
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      return this.#ill(name, known, error.code === 'DAMAGED' ? 'damaged' : 'unreadable')
+    }
+  }
+
+  /** The text behind what is known, a bounded piece of it; undefined if there is nothing to tell. */
+  async text(name: string, known: Known): Promise<TextPut | undefined> {
+    try {
+      const seen = await this.#see(name, true)
+      const { tail, journal } = seen
+      const { state, end } = tail
+      // The row will be put anew.
+      if (state.born !== known.born) return undefined
+      const anew = known.text.end > 0 && !(await isSame(journal, known))
+      const from = anew ? 0 : known.text.end
+      const reader = new MessageReader(journal, tail)
+      const { messages, days, last, complete } = await reader.read(Math.max(from, state.born), end)
+      const branch = branchTo(state, state.head).filter(({ run }) => run !== PAST)
+      const before = anew ? [] : known.branch
+      return {
+        name,
+        seen: { generation: known.generation, end: known.text.end },
+        anew,
+        text: { end: complete || last === undefined ? end : last.end, at: last?.at ?? known.text.at, crc: last?.crc ?? known.text.crc },
+        branch,
+        messages,
+        left: without(before, branch),
+        back: before.length === 0 ? [] : without(branch, before),
+        archives: from === 0 ? [] : state.archives.filter((archive) => isOwn(archive) && archive.at >= from).map(stretchesOf),
+        days,
+      }
+    } catch (error) {
+      this.#tails.delete(name)
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      return undefined
+    }
+  }
+
+  async #see(name: string, keep: boolean): Promise<Seen> {
+    const held = this.#tails.get(name)
+    const { journal, tail } = held ?? newTail(this.#engine.journal(name))
+    if (!tail.loaded) await tail.load()
+    while (await tail.pull());
+    await tail.makeDurable()
+    if (keep) {
+      this.#tails.delete(name)
+      this.#tails.set(name, { journal, tail })
+      for (const oldest of this.#tails.keys()) {
+        if (this.#tails.size <= KEPT) break
+        this.#tails.delete(oldest)
+      }
+    }
+    return { journal, tail, isHot: held !== undefined }
+  }
+
+  async #rowOf(name: string, known: Known | undefined, { journal, tail, isHot }: Seen): Promise<SessionPut> {
+    const { state } = tail
+    const mark: Mark = { end: tail.end, crc: tail.prev }
+    const anew = known !== undefined && (known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
+    const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
+    const space = state.space ?? known?.space ?? (await this.#spaceOf(name))
+    const id = state.id ?? idOf({ engine: this.#engine, space }, name)
+    const info = infoOf(id, state, tail.damage)
+    const [first = 0] = await journal.segments()
+    const own = state.archives.filter(isOwn)
+    return {
+      ...{ name, seen: known?.mark ?? null, mark, born: state.born, anew, space, id, status: info.status },
+      title: state.title,
+      tags: state.tags,
+      owner: state.owner,
+      workspace: state.workspace,
+      parent: state.parent?.session ?? null,
+      metadata: state.metadata,
+      usage: state.usage,
+      createdAt: state.createdAt,
+      updatedAt: state.updatedAt,
+      info: info as unknown as JsonObject,
+      live: info.messageCount,
+      archived: info.totalMessageCount - info.messageCount,
+      tokens: info.totalTokens,
+      bytes: mark.end - first,
+      due: state.status === 'live' && (own.some(isOpen) || state.policies.auto_commit !== undefined),
+      past: state.past.map((piece) => ({ ...piece, name: this.#engine.name(space, piece.session) })),
+      tasks: own.filter((archive) => changedAt(archive) >= since).map(taskOf),
+      summaries: await summariesSince(journal, own, since),
+      retracted: own.filter(({ retracted }) => retracted).map(({ number }) => number),
+    }
+  }
+
+  async #ill(name: string, known: Known | undefined, status: 'damaged' | 'unreadable'): Promise<SessionPut> {
+    const space = known?.space ?? (await this.#spaceOf(name))
+    const id = idOf({ engine: this.#engine, space }, name)
+    const info = { ...infoOf(id, INITIAL, []), status }
+    return {
+      ...{ name, seen: known?.mark ?? null, mark: UNREAD, born: known?.born ?? 0, anew: false, space, id, status },
+      ...{ title: null, tags: [], owner: null, workspace: null, parent: null, metadata: {}, usage: [], createdAt: '', updatedAt: '' },
+      ...{ info: info as unknown as JsonObject, live: 0, archived: 0, tokens: 0, bytes: 0, due: false, past: [] },
+      ...{ tasks: [], summaries: [], retracted: [] },
+    }
+  }
+
+  /** The space of a journal that does not tell it; empty if nobody has asked for that space yet. */
+  async #spaceOf(name: string): Promise<string> {
+    for (const space of this.#spaces) for await (const one of this.#engine.names(space)) if (one === name) return space
+    return ''
+  }
+}
+
+function newTail(journal: Journal): Omit<Seen, 'isHot'> {
+  return { journal, tail: new Tail(journal, sessionModel) }
+}
+
+/** Whether a journal is the one that is known, and no shorter: a store may have been put back to an older state. */
+async function goesOn(journal: Journal, known: Known, mark: Mark): Promise<boolean> {
+  if (mark.end < known.mark.end) return false
+  if (mark.end === known.mark.end) return mark.crc === known.mark.crc
+  return known.text.crc === '' || isSame(journal, known)
+}
+
+/** Whether the last record whose text is known stands where it stood. */
+async function isSame(journal: Journal, { text }: Known): Promise<boolean> {
+  return (await new Records(journal).at(text.at))?.crc === text.crc
+}
+
+function isOwn({ session }: Archive): boolean {
+  return session === null
+}
+
+function isOpen({ status }: Archive): boolean {
+  return status === 'pending' || status === 'running'
+}
+
+/** Position of the last record that changed its task. */
+function changedAt({ at, ended, lease }: Archive): number {
+  return Math.max(at, ended ?? 0, lease?.at ?? 0)
+}
+
+function taskOf({ number, task, status, attempts, requestedAt, updatedAt, ended }: Archive): SessionPut['tasks'][number] {
+  return { archive: number, task, status, attempts, createdAt: requestedAt, updatedAt, ended }
+}
+
+function stretchesOf({ number, takes, covers }: Archive): TextPut['archives'][number] {
+  return { archive: number, stretches: [...takes, ...covers].filter(({ run }) => run !== PAST) }
+}
+
+async function summariesSince(journal: Journal, archives: readonly Archive[], since: number): Promise<SummaryPut[]> {
+  const summaries: SummaryPut[] = []
+  const records = new Records(journal)
+  for (const { number, status, ended, retracted } of archives) {
+    if (status !== 'completed' || retracted || ended === null || ended < since) continue
+    const found = await records.at(ended)
+    if (found?.record.type !== 'commit.finished') continue
+    const { owner, memories, abstract, overview } = found.record as unknown as CommitFinished
+    summaries.push({ archive: number, position: ended, at: found.record.at, text: `${abstract}\n${overview}`, owner, memories })
+  }
+  return summaries
+}

@@ -1,0 +1,308 @@
+/**
+ * The catalog of one store, at the service of its callers: opened when it is first needed, caught up before every answer, made anew when it
+ * is missing or broken. Where it cannot lie beside the store, which may be full or only readable, it lies in a temporary file of its own.
+ * It runs in the thread of its caller or in one of its own (threaded.ts); everything that goes in and out is plain data.
+ */
+
+import {
+  CatalogBroken,
+  CatalogUnavailable,
+  type ExtractionRow,
+  type FoundDocument,
+  type Lag,
+  type ListedRow,
+  type ListQuery,
+  type SearchQuery,
+  type StatsRow,
+  type TaskQuery,
+  type TaskRow,
+} from '../engine/catalog.ts'
+import type { Clock } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Engine } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { Waiter } from '../store/waiter.ts'
+import { Indexer } from './indexer.ts'
+import { SqliteCatalog } from './sqlite/catalog.ts'
+import { currentFile, newFile } from './sqlite/file.ts'
+
+/** What can be asked for. Every call first applies the changes that were acknowledged before it; rejects with CatalogUnavailable. */
+export interface CatalogRequests {
+  list(query: ListQuery & { readonly count: boolean }): Promise<{ readonly rows: readonly ListedRow[]; readonly total: number | null }>
+  search(query: SearchQuery): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }>
+  tasks(query: TaskQuery): Promise<readonly TaskRow[]>
+  due(): Promise<readonly string[]>
+  extractions(query: { space: string; owner: string | null; keys?: readonly string[] }): Promise<readonly ExtractionRow[]>
+  stats(query: { space: string }): Promise<{ readonly stats: StatsRow; readonly lag: Lag | null }>
+  status(): Promise<CatalogStatus>
+  /** Begins to keep the catalog up to date, until it is closed. */
+  keep(): Promise<void>
+  /** Makes the catalog anew, rows and text. Tells how many sessions there are. UNAVAILABLE if it cannot lie where it belongs. */
+  rebuild(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface CatalogStatus {
+  readonly state: 'ready' | 'sweeping' | 'indexing' | 'unavailable'
+  /** Sessions that were looked at by the sweep that is under way, or whose text is behind. */
+  readonly sessions: number
+  /** Why it lies elsewhere, or cannot be used. */
+  readonly reason: string | null
+}
+
+/** How long a search waits for text. */
+const SEARCH_WAIT_MS = 1000
+/** Between two looks of a process that keeps the catalog up to date: changes that come together are put together. */
+const REST_MS = 100
+/** After this long, it is tried again whether the catalog can lie where it belongs. */
+const ELSEWHERE_MS = 30_000
+
+export interface CatalogOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+interface Opened {
+  readonly indexer: Indexer
+  readonly path: string
+}
+
+export class CatalogService implements CatalogRequests {
+  readonly #options: CatalogOptions
+  readonly #spaces = new Set<string>()
+  readonly #closing = new AbortController()
+  #opening: Promise<Opened> | undefined
+  #opened: Opened | undefined
+  /** The catalog lies elsewhere, since when and why. */
+  #elsewhere: { readonly sinceMs: number; readonly reason: string } | undefined
+  #draining: Promise<void> | undefined
+  #keeping: Promise<void> | undefined
+  #failure: string | null = null
+
+  constructor(options: CatalogOptions) {
+    this.#options = options
+  }
+
+  list({ count, ...query }: ListQuery & { readonly count: boolean }): Promise<{ rows: ListedRow[]; total: number | null }> {
+    return this.#caughtUp(query.space, async ({ catalog }) => ({
+      rows: await catalog.list(query),
+      total: count ? await catalog.count(query) : null,
+    }))
+  }
+
+  search(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
+    return this.#caughtUp(query.space, async (indexer) => {
+      const lag = await this.#textOf(indexer, query.space)
+      return { found: await indexer.catalog.search(query), lag }
+    })
+  }
+
+  tasks(query: TaskQuery): Promise<TaskRow[]> {
+    return this.#caughtUp(query.space, ({ catalog }) => catalog.tasks(query))
+  }
+
+  due(): Promise<string[]> {
+    return this.#caughtUp(undefined, ({ catalog }) => catalog.due())
+  }
+
+  extractions({ space, owner, keys }: { space: string; owner: string | null; keys?: readonly string[] }): Promise<ExtractionRow[]> {
+    return this.#caughtUp(space, ({ catalog }) => catalog.extractions(space, owner, keys))
+  }
+
+  stats({ space }: { space: string }): Promise<{ stats: StatsRow; lag: Lag | null }> {
+    return this.#caughtUp(space, async (indexer) => {
+      const lag = await this.#textOf(indexer, space)
+      return { stats: await indexer.catalog.stats(space), lag }
+    })
+  }
+
+  async status(): Promise<CatalogStatus> {
+    const reason = this.#failure ?? this.#elsewhere?.reason ?? null
+    try {
+      const { indexer } = await this.#open()
+      if (indexer.swept !== undefined) return { state: 'sweeping', sessions: indexer.swept, reason }
+      const lag = await indexer.catalog.lag()
+      return { state: lag === null ? 'ready' : 'indexing', sessions: lag?.sessions ?? 0, reason }
+    } catch (error) {
+      if (!isCatalogs(error)) throw error
+      return { state: 'unavailable', sessions: 0, reason: error.message }
+    }
+  }
+
+  async keep(): Promise<void> {
+    this.#keeping ??= this.#keepUp().catch((error: unknown) => {
+      this.#failure = error instanceof Error ? error.message : String(error)
+    })
+  }
+
+  async rebuild(): Promise<number> {
+    try {
+      await this.#renew(undefined)
+      const sessions = await this.#caughtUp(undefined, async (indexer) => {
+        while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+        return (await indexer.catalog.names()).length
+      })
+      if (this.#elsewhere === undefined) return sessions
+      throw new CatalogUnavailable('unwritable', this.#elsewhere.reason)
+    } catch (error) {
+      if (!isCatalogs(error)) throw error
+      throw new HoldfastError('UNAVAILABLE', `The catalog could not be made anew: ${error.message}`, { cause: error })
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all([this.#keeping, this.#draining])
+    const opened = await this.#opening?.catch(() => undefined)
+    this.#opening = undefined
+    await (opened ?? this.#opened)?.indexer.catalog.close()
+    this.#opened = undefined
+  }
+
+  /** Does something with a catalog that has everything that was acknowledged before. One that proves broken is made anew, once. */
+  async #caughtUp<T>(space: string | undefined, work: (indexer: Indexer) => Promise<T>): Promise<T> {
+    if (space !== undefined) this.#spaces.add(space)
+    for (let tries = 0; ; tries++) {
+      if (this.#closing.signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
+      let opened: Opened | undefined
+      try {
+        opened = await this.#open()
+        await opened.indexer.catchUp()
+        const result = await work(opened.indexer)
+        this.#failure = null
+        return result
+      } catch (error) {
+        if (!isCatalogs(error)) throw error
+        this.#failure = error.message
+        if (tries >= 3) throw unavailable(error)
+        // Another call has opened it anew meanwhile.
+        if (opened !== undefined && opened !== this.#opened) continue
+        if (error instanceof CatalogBroken) await this.#renew(opened?.path)
+        else if (error.reason !== 'unwritable' || this.#elsewhere !== undefined) throw error
+        else await this.#moveElsewhere(error.message)
+      }
+    }
+  }
+
+  /** Puts text for a while; tells what is missing then, and goes on in the background. */
+  async #textOf(indexer: Indexer, space: string): Promise<Lag | null> {
+    const { clock } = this.#options
+    const until = clock.monotonicMs() + SEARCH_WAIT_MS
+    while (clock.monotonicMs() < until && (await indexer.index()));
+    const lag = await indexer.catalog.lag(space)
+    if (lag !== null) this.#drain()
+    return lag
+  }
+
+  #drain(): void {
+    this.#draining ??= this.#putAll().finally(() => {
+      this.#draining = undefined
+    })
+  }
+
+  async #putAll(): Promise<void> {
+    try {
+      while (!this.#closing.signal.aborted && (await (await this.#open()).indexer.index())) await breath()
+    } catch (error) {
+      // Whoever asks next is told, or has it made anew.
+      if (!isExpected(error)) throw error
+      this.#failure = error.message
+    }
+  }
+
+  async #keepUp(): Promise<void> {
+    const { engine, clock } = this.#options
+    const { signal } = this.#closing
+    const waiter = new Waiter(engine, clock, signal)
+    let isSwept = false
+    try {
+      while (!signal.aborted) {
+        await this.#caughtUp(undefined, async (indexer) => {
+          while (!signal.aborted && (await indexer.index())) await breath()
+          // Once, for what writers that died have not announced.
+          if (!isSwept && !signal.aborted) await indexer.sweep()
+          isSwept = true
+        }).catch((error: unknown) => {
+          if (!isExpected(error)) throw error
+          this.#failure = error.message
+        })
+        await clock.sleep(REST_MS, signal)
+        await waiter.wait()
+      }
+    } finally {
+      waiter.close()
+    }
+  }
+
+  /** The catalog, opened; anew if somebody else has made it anew or removed it. */
+  async #open(): Promise<Opened> {
+    if (this.#elsewhere !== undefined && this.#options.clock.monotonicMs() - this.#elsewhere.sinceMs > ELSEWHERE_MS) await this.#shut()
+    const { directory } = this.#options.engine
+    const isHere = directory !== undefined && this.#elsewhere === undefined
+    if (this.#opened !== undefined && isHere && (await currentFile(directory)) !== this.#opened.path) await this.#shut()
+    if (this.#opened !== undefined) return this.#opened
+    this.#opening ??= this.#openAnew().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #openAnew(): Promise<Opened> {
+    const { engine, ids } = this.#options
+    const { directory } = engine
+    const path =
+      directory === undefined || this.#elsewhere !== undefined ? '' : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
+    let catalog: SqliteCatalog
+    try {
+      catalog = new SqliteCatalog(path)
+    } catch (error) {
+      if (!(error instanceof CatalogBroken) || directory === undefined || path === '') throw error
+      const fresh = await newFile(directory, ids)
+      catalog = new SqliteCatalog(fresh)
+      this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path: fresh }
+      return this.#opened
+    }
+    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path }
+    return this.#opened
+  }
+
+  /** Makes a new catalog in place of the one at `broken`, unless somebody has done so already; of any if it is not given. */
+  async #renew(broken: string | undefined): Promise<void> {
+    const { engine, ids } = this.#options
+    await this.#shut()
+    const { directory } = engine
+    if (directory === undefined || this.#elsewhere !== undefined) return
+    if (broken === undefined || (await currentFile(directory)) === broken) await newFile(directory, ids)
+  }
+
+  async #moveElsewhere(reason: string): Promise<void> {
+    await this.#shut()
+    this.#elsewhere = { sinceMs: this.#options.clock.monotonicMs(), reason }
+  }
+
+  async #shut(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    this.#elsewhere = undefined
+    await opened?.indexer.catalog.close()
+  }
+}
+
+/** Lets others have their turn. */
+function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function isCatalogs(error: unknown): error is CatalogBroken | CatalogUnavailable {
+  return error instanceof CatalogBroken || error instanceof CatalogUnavailable
+}
+
+/** What work in the background may meet: the next caller meets it too, and is told. */
+function isExpected(error: unknown): error is Error {
+  return isCatalogs(error) || error instanceof HoldfastError
+}
+
+function unavailable(error: CatalogBroken | CatalogUnavailable): CatalogUnavailable {
+  return error instanceof CatalogUnavailable ? error : new CatalogUnavailable('unwritable', error.message, { cause: error })
+}

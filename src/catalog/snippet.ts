@@ -1,0 +1,117 @@
+/** Snippets: a piece of a text around what was looked for, with the places of the hits. Cut from the source, so that it reads as it was written. */
+
+import { spaced } from '../dialect/words.ts'
+import type { TextQuery } from '../engine/catalog.ts'
+
+export interface Snippet {
+  readonly snippet: string
+  /** Where hits begin and end in it. */
+  readonly marks: readonly (readonly [from: number, to: number])[]
+}
+
+interface Token {
+  readonly from: number
+  readonly to: number
+  readonly word: string
+}
+
+const LENGTH = 200
+/** Hits that are looked for in one text, and characters in which they are. */
+const HITS = 50
+const LOOKED_AT = 256 * 1024
+
+export function snippetOf(text: string, query: TextQuery): Snippet {
+  const hits = hitsIn(text.slice(0, LOOKED_AT), query)
+  const begin = beginOf(text, hits)
+  const end = Math.min(text.length, begin + LENGTH)
+  const [from, to] = [begin === 0 ? 0 : wordBegin(text, begin), end === text.length ? end : wordEnd(text, end)]
+  const before = from > 0 ? '…' : ''
+  // One character for one, so that marks stay where they are.
+  const piece = text.slice(from, to).replace(/\s/g, ' ')
+  const marks = hits
+    .filter((hit) => hit[0] >= from && hit[1] <= to)
+    .map(([a, b]) => [a - from + before.length, b - from + before.length] as const)
+  return { snippet: `${before}${piece}${to < text.length ? '…' : ''}`, marks }
+}
+
+/** Where terms stand, in order and without overlaps. */
+function hitsIn(text: string, { terms }: TextQuery): (readonly [number, number])[] {
+  const tokens = tokensOf(text)
+  const places = new Map<string, number[]>()
+  for (const [index, { word }] of tokens.entries()) {
+    const known = places.get(word)
+    if (known === undefined) places.set(word, [index])
+    else known.push(index)
+  }
+  const hits: (readonly [number, number])[] = []
+  for (const { forms, prefix } of terms) {
+    for (const form of forms) {
+      const words = tokensOf(form).map(({ word }) => word)
+      for (const index of candidates(tokens, places, words, prefix)) {
+        const last = tokens[index + words.length - 1]
+        const isHit = words.every((word, i) => {
+          const here = tokens[index + i]?.word
+          return prefix && i === words.length - 1 ? here?.startsWith(word) : here === word
+        })
+        if (isHit && last !== undefined) hits.push([tokens[index]?.from as number, last.to])
+        if (hits.length >= HITS * 4) break
+      }
+    }
+  }
+  hits.sort((a, b) => a[0] - b[0] || b[1] - a[1])
+  return hits.filter(([from], i) => i === 0 || from >= (hits[i - 1]?.[1] as number)).slice(0, HITS)
+}
+
+function candidates(
+  tokens: readonly Token[],
+  places: ReadonlyMap<string, number[]>,
+  [first]: readonly string[],
+  prefix: boolean,
+): Iterable<number> {
+  if (first === undefined) return []
+  return prefix ? tokens.keys() : (places.get(first) ?? [])
+}
+
+/** Where the piece begins that has most hits, with a little of what comes before. */
+function beginOf(text: string, hits: readonly (readonly [number, number])[]): number {
+  let [best, most] = [0, 0]
+  for (const [i, [from]] of hits.entries()) {
+    let count = 0
+    while (i + count < hits.length && (hits[i + count]?.[1] as number) <= from + LENGTH * 0.75) count++
+    if (count > most) [best, most] = [from, count]
+  }
+  return Math.max(0, Math.min(best - LENGTH / 4, text.length - LENGTH))
+}
+
+function wordBegin(text: string, at: number): number {
+  const gap = text.slice(at, at + 20).search(/\s/)
+  return gap === -1 ? wholeAt(text, at) : at + gap + 1
+}
+
+function wordEnd(text: string, at: number): number {
+  const gap = text.slice(Math.max(0, at - 20), at).search(/\s\S*$/)
+  return gap === -1 ? wholeAt(text, at) : Math.max(0, at - 20) + gap
+}
+
+/** Not between the halves of a character. */
+function wholeAt(text: string, at: number): number {
+  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + 1 : at
+}
+
+/** Words as the index has them: small, without accents, characters of scripts without spaces one by one. */
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = []
+  for (const match of text.matchAll(/[\p{L}\p{N}\p{M}\p{Co}]+/gu)) {
+    let at = match.index
+    for (const part of spaced(match[0]).split(' ')) {
+      if (part === '') continue
+      tokens.push({ from: at, to: at + part.length, word: folded(part) })
+      at += part.length
+    }
+  }
+  return tokens
+}
+
+function folded(word: string): string {
+  return word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}

@@ -1,0 +1,138 @@
+/**
+ * SQLite, by whichever of two bindings there is: `node:sqlite` in a Node that has it, else `libsql`, which brings its own. Loaded when a
+ * database is opened and not before: most processes only append, and need none. What they share is small, and so is this: texts, whole
+ * numbers and null in, rows out.
+ */
+import { createRequire } from 'node:module'
+import { CatalogBroken, CatalogUnavailable } from '../../engine/catalog.ts'
+
+export type Value = string | number | null
+export type Row = Readonly<Record<string, Value>>
+
+interface Statement {
+  all(...values: Value[]): unknown
+  run(...values: Value[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
+}
+
+interface Binding {
+  exec(sql: string): unknown
+  prepare(sql: string): Statement
+  close(): void
+}
+
+/** How long to wait for another process that writes. */
+const BUSY_MS = 1000
+
+export class Database {
+  readonly #binding: Binding
+  readonly #statements = new Map<string, Statement>()
+
+  /** An empty path is a database of its own that vanishes when it is closed. */
+  constructor(path: string) {
+    this.#binding = guarded(() => bind(path))
+    this.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+  }
+
+  exec(sql: string): void {
+    guarded(() => this.#binding.exec(sql))
+  }
+
+  all(sql: string, ...values: Value[]): Row[] {
+    return guarded(() => (this.#statement(sql).all(...values.map(bound)) as Row[]).map(unbound))
+  }
+
+  get(sql: string, ...values: Value[]): Row | undefined {
+    return this.all(sql, ...values)[0]
+  }
+
+  /** Returns how many rows it changed, and the id of the last one that it inserted. */
+  run(sql: string, ...values: Value[]): { readonly changes: number; readonly id: number } {
+    const { changes, lastInsertRowid } = guarded(() => this.#statement(sql).run(...values.map(bound)))
+    return { changes: Number(changes), id: Number(lastInsertRowid) }
+  }
+
+  /** All or nothing. Takes the right to write at once: a reader that becomes a writer halfway could be refused. */
+  transaction<T>(work: () => T): T {
+    this.exec('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.exec('COMMIT')
+      return result
+    } catch (error) {
+      try {
+        this.#binding.exec('ROLLBACK')
+      } catch {
+        // SQLite has taken it back itself, as after a full disk; the first error tells why.
+      }
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#binding.close()
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    const made = this.#binding.prepare(sql)
+    this.#statements.set(sql, made)
+    return made
+  }
+}
+
+function bind(path: string): Binding {
+  const require = createRequire(import.meta.url)
+  let native: { DatabaseSync: new (path: string) => Binding } | undefined
+  try {
+    native = require('node:sqlite') as typeof native
+  } catch {
+    // This Node has none.
+  }
+  if (native !== undefined) return new native.DatabaseSync(path)
+  const Libsql = require('libsql') as new (path: string) => Binding
+  return new Libsql(path)
+}
+
+/** Libsql reads a text up to its first NUL only. Escaped in both directions, so that any text comes back as it was. */
+const ESCAPE = '\ue000'
+const ESCAPED_NUL = `${ESCAPE}0`
+const ESCAPED_ESCAPE = `${ESCAPE}1`
+
+function bound(value: Value): Value {
+  if (typeof value !== 'string' || !(value.includes('\0') || value.includes(ESCAPE))) return value
+  return value.replaceAll(ESCAPE, ESCAPED_ESCAPE).replaceAll('\0', ESCAPED_NUL)
+}
+
+function unbound(row: Row): Row {
+  let isEscaped = false
+  for (const key in row) isEscaped ||= typeof row[key] === 'string' && row[key].includes(ESCAPE)
+  if (!isEscaped) return row
+  const texts = Object.entries(row).map(([key, value]) => [key, typeof value === 'string' ? unescaped(value) : value])
+  return Object.fromEntries(texts) as Row
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(ESCAPED_NUL, '\0').replaceAll(ESCAPED_ESCAPE, ESCAPE)
+}
+
+/** SQLite's primary result codes. */
+const [ERROR, BUSY, LOCKED, CORRUPT, CONSTRAINT, NOT_A_DATABASE] = [1, 5, 6, 11, 19, 26]
+
+function guarded<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    const { rawCode, errcode } = error as { rawCode?: number; errcode?: number }
+    const code = rawCode ?? errcode
+    const message = error instanceof Error ? error.message : String(error)
+    if (code === undefined) {
+      const isFound = !/^(?:ERR_|MODULE_)/.test((error as { code?: string }).code ?? '')
+      throw new CatalogUnavailable(isFound ? 'unwritable' : 'absent', `SQLite cannot be used here: ${message}`, { cause: error })
+    }
+    // A statement that does not fit, or a row that was there: the tables are not those that this software makes, or contradict themselves.
+    if ([CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff)) throw new CatalogBroken(message, { cause: error })
+    throw new CatalogUnavailable([BUSY, LOCKED].includes(code & 0xff) ? 'busy' : 'unwritable', message, { cause: error })
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Where the catalog of a directory lies:
+ *
+ *     catalog.db -> catalog.db.<random>      a link, and the database itself
+ *     catalog.db.<random>-wal, …-shm         SQLite's own
+ *
+ * A database that is made anew has a new name, and the link is moved to it at once. So whoever still has the old one open shares no file
+ * with the new one: SQLite finds its companions by name, and two databases that shared them would spoil each other. Removing `catalog.db`
+ * while programs use it is therefore safe: each of them looks where the link leads before it uses what it has open.
+ *
+ * Where there are no links (some Windows), `catalog.db` is the database itself; there, a file that is open cannot be removed.
+ */
+import { lstat, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { CatalogUnavailable } from '../../engine/catalog.ts'
+import type { Ids } from '../../engine/ids.ts'
+
+const LINK = 'catalog.db'
+
+/** The path of the database; undefined if there is none. */
+export async function currentFile(directory: string): Promise<string | undefined> {
+  const link = join(directory, LINK)
+  return attempt(async () => {
+    try {
+      const target = join(directory, basename(await readlink(link)))
+      return (await exists(target)) ? target : undefined
+    } catch (error) {
+      // Not a link: somebody has copied the store without its links.
+      if (codeOf(error) === 'EINVAL' || codeOf(error) === 'UNKNOWN') return link
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    }
+  })
+}
+
+/** Makes a new, empty database file, lets the link lead to it, and removes those before it. */
+export async function newFile(directory: string, ids: Ids): Promise<string> {
+  return attempt(async () => {
+    const link = join(directory, LINK)
+    const name = `${LINK}.${ids.hex(16)}`
+    await (await open(join(directory, name), 'wx', 0o600)).close()
+    const fresh = join(directory, `${name}.link`)
+    try {
+      await symlink(name, fresh)
+      await rename(fresh, link)
+    } catch (error) {
+      if (codeOf(error) !== 'EPERM' && codeOf(error) !== 'ENOSYS') throw error
+      await rename(join(directory, name), link)
+      return link
+    }
+    await removeOthers(directory, name)
+    return join(directory, name)
+  })
+}
+
+/** Databases that no link leads to. One that is still open somewhere goes on existing for those who have it. */
+async function removeOthers(directory: string, current: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(LINK) || name === LINK || name.startsWith(current)) continue
+    await rm(join(directory, name), { force: true }).catch(() => undefined)
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return false
+      throw error
+    },
+  )
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new CatalogUnavailable('unwritable', `The catalog cannot be made where the store lies: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code
+}

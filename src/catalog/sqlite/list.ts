@@ -1,0 +1,62 @@
+/** Lists: one statement, which reads its page off an index. */
+import type { ListedRow, ListFilter, ListOrder, ListQuery } from '../../engine/catalog.ts'
+import type { Json, JsonObject } from '../../record/record.ts'
+import type { Database, Value } from './database.ts'
+import { digest } from './put.ts'
+
+const COLUMN: Readonly<Record<ListOrder, string>> = { updated: 'updated', created: 'created', title: 'title_key' }
+
+export function listRows(database: Database, query: ListQuery): ListedRow[] {
+  const { order, after, limit } = query
+  const column = COLUMN[order]
+  const [conditions, values] = conditionsOf(query)
+  if (after !== undefined) {
+    // Told twice: the first half is what an index can begin at.
+    const [beyond, from] = order === 'title' ? ['>', '>='] : ['<', '<=']
+    conditions.push(`${column} ${from} ?`, `(${column} ${beyond} ? OR id > ?)`)
+    values.push(after.by, after.by, after.id)
+  }
+  const rows = database.all(
+    `SELECT name, id, info, ${column} AS by FROM sessions WHERE ${conditions.join(' AND ')}
+     ORDER BY ${column} ${order === 'title' ? 'ASC' : 'DESC'}, id LIMIT ?`,
+    ...values,
+    limit,
+  )
+  return rows.map(({ name, id, info, by }) => ({
+    name: name as string,
+    id: id as string,
+    by: by as string,
+    info: JSON.parse(info as string) as JsonObject,
+  }))
+}
+
+export function countRows(database: Database, filter: ListFilter): number {
+  const [conditions, values] = conditionsOf(filter)
+  return database.get(`SELECT count(*) AS n FROM sessions WHERE ${conditions.join(' AND ')}`, ...values)?.n as number
+}
+
+function conditionsOf(filter: ListFilter): [string[], Value[]] {
+  const conditions: string[] = []
+  const values: Value[] = []
+  const add = (condition: string, ...more: Value[]): void => {
+    conditions.push(condition)
+    values.push(...more)
+  }
+  const { space, words, tag, owner, workspace, parent, model, metadata, status, from, to, times } = filter
+  add('space = ?', space)
+  // Few sessions have the same owner, workspace or parent: a plus keeps the planner from going by what most sessions have in common.
+  const isNarrow = owner !== undefined || workspace !== undefined || parent !== undefined
+  add(`${isNarrow ? '+' : ''}gone = ?`, status === 'deleted' ? 1 : 0)
+  if (status !== undefined && status !== 'deleted') add('status = ?', status)
+  if (owner !== undefined) add('owner = ?', owner)
+  if (workspace !== undefined) add('workspace = ?', workspace)
+  if (parent !== undefined) add('parent = ?', parent)
+  if (tag !== undefined) add('sid IN (SELECT sid FROM tags WHERE tags.space = ? AND tag = ?)', space, tag)
+  if (model !== undefined) add('sid IN (SELECT sid FROM models WHERE models.space = ? AND model = ?)', space, model)
+  for (const [field, value] of Object.entries(metadata))
+    add('sid IN (SELECT sid FROM fields WHERE fields.space = ? AND field = ? AND value = ?)', space, field, digest(value as Json))
+  if (from !== undefined) add(`${times} >= ?`, from)
+  if (to !== undefined) add(`${times} < ?`, to)
+  for (const word of words) add('instr(haystack, ?) > 0', word)
+  return [conditions, values]
+}

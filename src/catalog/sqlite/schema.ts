@@ -1,0 +1,120 @@
+/**
+ * The tables of `catalog.db`.
+ *
+ *     meta          format, cursor of the feed
+ *     sessions      one row for each journal: what lists show, filter and sort by; how far it was read
+ *     tags, fields, models     what sessions can be filtered by, one row for each value
+ *     tasks         one row for each commit
+ *     extractions   what each finished archive added to the memories
+ *     days          how much was appended to a session on a day
+ *     documents     one row for each text that can be found: a message, a title with tags, a summary, a memory
+ *     words         the full-text index of those, by FTS5, without the texts themselves: snippets are cut from the journals
+ *
+ * `words` has a second column, `marks`, with one word for the session, the kind and the role of each text, so that a search within
+ * one session meets nothing of the others.
+ */
+import { CatalogBroken } from '../../engine/catalog.ts'
+import type { Database } from './database.ts'
+
+/** Changed with every change of the tables: a catalog of another format is made anew. */
+const FORMAT = '1'
+
+const TABLES = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+  sid INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  space TEXT NOT NULL,
+  id TEXT NOT NULL,
+  status TEXT NOT NULL,
+  gone INTEGER NOT NULL,
+  title TEXT,
+  title_key TEXT NOT NULL,
+  haystack TEXT NOT NULL,
+  filters TEXT NOT NULL,
+  owner TEXT,
+  workspace TEXT,
+  parent TEXT,
+  created TEXT NOT NULL,
+  updated TEXT NOT NULL,
+  info TEXT NOT NULL,
+  live INTEGER NOT NULL,
+  archived INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  past TEXT NOT NULL,
+  end INTEGER NOT NULL,
+  crc TEXT NOT NULL,
+  born INTEGER NOT NULL,
+  generation INTEGER NOT NULL DEFAULT 0,
+  text_end INTEGER NOT NULL DEFAULT 0,
+  text_at INTEGER NOT NULL DEFAULT 0,
+  text_crc TEXT NOT NULL DEFAULT '',
+  branch TEXT NOT NULL DEFAULT '[]'
+);
+CREATE INDEX sessions_updated ON sessions (space, gone, updated DESC, id);
+CREATE INDEX sessions_created ON sessions (space, gone, created DESC, id);
+CREATE INDEX sessions_title ON sessions (space, gone, title_key, id);
+CREATE INDEX sessions_owner ON sessions (space, owner, updated DESC, id) WHERE owner IS NOT NULL;
+CREATE INDEX sessions_workspace ON sessions (space, workspace, updated DESC, id) WHERE workspace IS NOT NULL;
+CREATE INDEX sessions_parent ON sessions (space, parent, updated DESC, id) WHERE parent IS NOT NULL;
+CREATE INDEX sessions_ill ON sessions (status) WHERE status IN ('damaged', 'unreadable');
+CREATE INDEX sessions_due ON sessions (due) WHERE due = 1;
+CREATE INDEX sessions_behind ON sessions (updated) WHERE text_end < end;
+
+CREATE TABLE tags (space TEXT, tag TEXT, sid INTEGER, PRIMARY KEY (space, tag, sid)) WITHOUT ROWID;
+CREATE INDEX tags_of ON tags (sid);
+CREATE TABLE fields (space TEXT, field TEXT, value TEXT, sid INTEGER, PRIMARY KEY (space, field, value, sid)) WITHOUT ROWID;
+CREATE INDEX fields_of ON fields (sid);
+CREATE TABLE models (
+  space TEXT, model TEXT, sid INTEGER, calls INTEGER, input INTEGER, output INTEGER, PRIMARY KEY (space, model, sid)
+) WITHOUT ROWID;
+CREATE INDEX models_of ON models (sid);
+
+CREATE TABLE tasks (
+  sid INTEGER, archive INTEGER, space TEXT, task TEXT, status TEXT, attempts INTEGER, created TEXT, updated TEXT, ended INTEGER,
+  PRIMARY KEY (sid, archive)
+) WITHOUT ROWID;
+CREATE INDEX tasks_created ON tasks (space, created);
+CREATE INDEX tasks_status ON tasks (space, status, created);
+
+CREATE TABLE extractions (
+  sid INTEGER, archive INTEGER, place INTEGER, space TEXT, owner TEXT, at TEXT, key TEXT, memory TEXT, PRIMARY KEY (sid, archive, place)
+) WITHOUT ROWID;
+CREATE INDEX extractions_owner ON extractions (space, owner, key);
+
+CREATE TABLE days (sid INTEGER, day TEXT, space TEXT, messages INTEGER, tokens INTEGER, PRIMARY KEY (sid, day)) WITHOUT ROWID;
+
+CREATE TABLE documents (
+  doc INTEGER PRIMARY KEY, sid INTEGER, kind INTEGER, position INTEGER, place INTEGER, source INTEGER, run INTEGER, depth INTEGER,
+  role INTEGER, at INTEGER, archive INTEGER, off INTEGER
+);
+CREATE UNIQUE INDEX documents_at ON documents (sid, kind, position, place);
+CREATE VIRTUAL TABLE words USING fts5(
+  text, marks, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
+`
+
+/**
+ * Makes the tables, if there are none. In write-ahead mode a reader never waits for a writer; synced like this, a power loss costs the last
+ * changes at most, which the next sweep finds.
+ */
+export function prepare(database: Database): void {
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec('PRAGMA synchronous = NORMAL')
+  database.exec('PRAGMA cache_size = -32768')
+  database.exec('PRAGMA journal_size_limit = 67108864')
+  if (database.get(`SELECT 1 FROM sqlite_master WHERE name = 'meta'`) === undefined) {
+    database.transaction(() => {
+      // Another process may have made them meanwhile.
+      if (database.get(`SELECT 1 FROM sqlite_master`) !== undefined) return
+      database.exec(TABLES)
+      database.run(`INSERT INTO meta VALUES ('format', ?)`, FORMAT)
+    })
+  }
+  if (database.get(`SELECT value FROM meta WHERE key = 'format'`)?.value !== FORMAT)
+    throw new CatalogBroken('The catalog has another format.')
+}

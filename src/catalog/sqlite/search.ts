@@ -1,0 +1,182 @@
+/**
+ * Full text. The newest texts that match are candidates, a bounded number of them; the best of those are ranked by bm25, and the newer one
+ * of two that match alike is better.
+ *
+ * FTS5's own bm25 counts the texts that have a word each time that it is asked, which for a word of every third message takes longer than
+ * the whole search may. So words that are too common are not counted: how often one of them stands in a text tells little anyway. How common
+ * a word is shows in how far back its newest thousand texts reach.
+ */
+
+import { spaced } from '../../dialect/words.ts'
+import type { FoundDocument, SearchQuery, Term, TextQuery } from '../../engine/catalog.ts'
+import type { JsonObject } from '../../record/record.ts'
+import type { Past } from '../../session/state.ts'
+import type { Database, Row, Value } from './database.ts'
+import { KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
+
+const CANDIDATES = 2000
+/** Texts that bm25 may count for one search: about ten milliseconds. */
+const COUNTED = 150_000
+const SAMPLE = 1000
+/** A filter that few sessions pass becomes part of the match; one that many pass is looked at row by row. */
+const FEW_SESSIONS = 200
+const RECENCY = 0.25
+const HALF_LIFE_MS = 30 * 24 * 3600 * 1000
+
+export function searchDocuments(database: Database, query: SearchQuery): FoundDocument[] {
+  const total = (database.get('SELECT max(doc) AS n FROM documents')?.n as number | null) ?? 0
+  if (total === 0) return []
+  const text = expressionOf(query.text)
+  const scope = scopeOf(database, query)
+  if (scope === undefined) return []
+  const rows = database.all(
+    `SELECT d.doc, d.kind, d.position, d.place, d.source, d.role, d.at, d.archive, s.name, s.id, s.title, s.info
+     FROM words JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
+     WHERE words MATCH ? AND ${scope.conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
+    [text, ...scope.marks].join(' AND '),
+    ...scope.values,
+  )
+  const scores = scoresOf(database, query.text, text, rows, total)
+  return rows
+    .map((row) => ({ row, score: (scores.get(row.doc as number) ?? 0) * recency(query.now - (row.at as number)) }))
+    .sort((a, b) => b.score - a.score || (b.row.doc as number) - (a.row.doc as number))
+    .slice(0, query.limit)
+    .map(({ row, score }) => found(row, score))
+}
+
+function recency(ageMs: number): number {
+  return 1 + RECENCY * 0.5 ** (Math.max(0, ageMs) / HALF_LIFE_MS)
+}
+
+function found(row: Row, score: number): FoundDocument {
+  return {
+    kind: KINDS[row.kind as number] ?? 'message',
+    name: row.name as string,
+    session: row.id as string,
+    title: row.title as string | null,
+    tags: (JSON.parse(row.info as string) as { tags: readonly string[] } & JsonObject).tags,
+    source: row.source as number,
+    position: row.position as number,
+    index: row.place as number,
+    archive: row.archive as number | null,
+    role: row.role === 0 ? null : (ROLES[row.role as number] ?? null),
+    at: row.at as number,
+    score,
+  }
+}
+
+function expressionOf({ any, terms }: TextQuery): string {
+  return `text : (${terms.map(termOf).join(any ? ' OR ' : ' AND ')})`
+}
+
+function termOf({ forms, prefix }: Term): string {
+  return `(${forms.map((form) => formOf(form) + (prefix ? ' *' : '')).join(' OR ')})`
+}
+
+function formOf(form: string): string {
+  return `"${spaced(form).replaceAll('"', ' ')}"`
+}
+
+interface Scope {
+  /** Of the match. */
+  readonly marks: readonly string[]
+  /** Of the rows. */
+  readonly conditions: readonly string[]
+  readonly values: readonly Value[]
+}
+
+/** Undefined if nothing can be there. */
+function scopeOf(database: Database, query: SearchQuery): Scope | undefined {
+  const { space, kinds, session, role, tag, owner, from, to, archived } = query
+  const marks: string[] = []
+  const conditions: string[] = []
+  const values: Value[] = []
+  const add = (condition: string, ...more: Value[]): void => {
+    conditions.push(condition)
+    values.push(...more)
+  }
+  const within = (sids: readonly number[]): void => {
+    marks.push(`marks : (${sids.map((sid) => sessionMark(sid)).join(' OR ')})`)
+  }
+  if (session === undefined) {
+    add('s.space = ? AND s.gone = 0 AND d.off = 0', space)
+    if (isShared(database, space)) marks.push(`marks : ${spaceMark(space)}`)
+  } else {
+    const own = lineageOf(database, space, session)
+    if (own.length === 0) return undefined
+    within(own.map(({ sid }) => sid))
+    add(`(${own.map(({ condition }) => condition).join(' OR ')})`, ...own.flatMap((one) => one.values))
+  }
+  const narrow = sessionsWith(database, space, tag, owner)
+  if (narrow !== undefined) {
+    if (narrow.length === 0) return undefined
+    if (narrow.length <= FEW_SESSIONS) within(narrow)
+    if (tag !== undefined) add('d.sid IN (SELECT sid FROM tags WHERE tags.space = ? AND tag = ?)', space, tag)
+    if (owner !== undefined) add('s.owner IS ?', owner)
+  }
+  if (role !== undefined) marks.push(`marks : ${roleMark(role)}`)
+  if (kinds.length < KINDS.length) marks.push(`marks : (${kinds.map(kindMark).join(' OR ')})`)
+  if (archived !== undefined) add(`d.kind = 0 AND d.archive IS ${archived ? 'NOT NULL' : 'NULL'}`)
+  if (from !== undefined) add('d.at >= ?', from)
+  if (to !== undefined) add('d.at < ?', to)
+  return { marks, conditions, values }
+}
+
+/** Whether there are other spaces as well. */
+function isShared(database: Database, space: string): boolean {
+  return (
+    database.get('SELECT 1 FROM sessions WHERE space < ? LIMIT 1', space) !== undefined ||
+    database.get('SELECT 1 FROM sessions WHERE space > ? LIMIT 1', space) !== undefined
+  )
+}
+
+/** Sessions with a tag and an owner; undefined if neither is asked for. One more than few tells that they are many. */
+function sessionsWith(database: Database, space: string, tag: string | undefined, owner: string | null | undefined): number[] | undefined {
+  if (tag === undefined && (owner === undefined || owner === null)) return undefined
+  const rows =
+    tag === undefined
+      ? database.all('SELECT sid FROM sessions WHERE space = ? AND owner = ? LIMIT ?', space, owner as string, FEW_SESSIONS + 1)
+      : database.all('SELECT sid FROM tags WHERE space = ? AND tag = ? LIMIT ?', space, tag, FEW_SESSIONS + 1)
+  return rows.map(({ sid }) => sid as number)
+}
+
+/** A session's own texts, and those messages of others that it begins with, if it is a fork; also if those have been deleted since. */
+function lineageOf(database: Database, space: string, session: string): { sid: number; condition: string; values: Value[] }[] {
+  const row = database.get('SELECT sid, past FROM sessions WHERE space = ? AND id = ? AND gone = 0', space, session)
+  if (row === undefined) return []
+  const own = { sid: row.sid as number, condition: '(d.sid = ? AND d.off = 0)', values: [row.sid as number] }
+  const pieces = (JSON.parse(row.past as string) as (Past & { name: string })[]).flatMap(({ name, born, run, from, to, first, last }) => {
+    const parent = database.get('SELECT sid FROM sessions WHERE name = ? AND born = ?', name, born)
+    if (parent === undefined) return []
+    const condition = '(d.sid = ? AND d.kind = 0 AND d.run = ? AND d.position BETWEEN ? AND ? AND d.depth > ? AND d.depth <= ?)'
+    return [{ sid: parent.sid as number, condition, values: [parent.sid as number, run, first, last, from, to] }]
+  })
+  return [own, ...pieces]
+}
+
+/** bm25 where it can be counted; else what a text would get that has each word that it must have once. */
+function scoresOf(database: Database, query: TextQuery, text: string, rows: readonly Row[], total: number): Map<number, number> {
+  const holders = query.terms.map((term) => holdersOf(database, term, total))
+  const oldest = rows.at(-1)?.doc as number | undefined
+  if (oldest === undefined) return new Map()
+  if (holders.reduce((sum, count) => sum + count, 0) > COUNTED) {
+    const weight = holders.reduce((sum, count) => sum + Math.max(1e-6, Math.log((total - count + 0.5) / (count + 0.5))), 0)
+    return new Map(rows.map(({ doc }) => [doc as number, weight]))
+  }
+  const ranked = database.all(
+    `SELECT rowid AS doc, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ${3 * CANDIDATES}`,
+    text,
+    oldest,
+  )
+  return new Map(ranked.map(({ doc, score }) => [doc as number, -(score as number)]))
+}
+
+/** About how many texts have a term. */
+function holdersOf(database: Database, term: Term, total: number): number {
+  const sampled = database.get(
+    `SELECT count(*) AS n, min(rowid) AS oldest FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE})`,
+    `text : ${termOf(term)}`,
+  )
+  const count = (sampled?.n as number | undefined) ?? 0
+  return count < SAMPLE ? count : Math.round((SAMPLE * total) / (total - (sampled?.oldest as number) + 1))
+}

@@ -1,0 +1,167 @@
+/** Full text over messages, titles, summaries and memories. The catalog finds them; what is shown is read from the journals. */
+import { snippetOf } from '../catalog/snippet.ts'
+import { searchableOf } from '../dialect/searchable.ts'
+import { parseQuery } from '../dialect/words.ts'
+import { CatalogUnavailable, type DocumentKind, type FoundDocument, type Lag, type SearchQuery, type TextQuery } from '../engine/catalog.ts'
+import { HoldfastError } from '../errors.ts'
+import { LIMITS } from '../record/limits.ts'
+import type { JsonObject } from '../record/record.ts'
+import { checkCount, checkId, invalid } from '../session/check.ts'
+import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
+import { timeOf } from './list.ts'
+import { mergedMemories } from './memories.ts'
+import type { StoreParts } from './parts.ts'
+import { type Found, Records } from './records.ts'
+
+export interface SearchOptions {
+  /** What to look for; everything unless told. `session` are titles and tags. */
+  readonly kinds?: readonly DocumentKind[]
+  /** Only in this session, with what it inherited, if it is a fork. */
+  readonly session?: string
+  /** Only messages of this role. */
+  readonly role?: 'system' | 'user' | 'assistant' | 'tool'
+  /** Only in sessions with this tag, of this owner. */
+  readonly tag?: string
+  readonly owner?: string
+  /** Only what was written at this time or later, and before that one. */
+  readonly from?: Date
+  readonly to?: Date
+  /** Only messages that an archive holds, or only those that none does. */
+  readonly archived?: boolean
+  /** How many at most; 20 unless told. */
+  readonly limit?: number
+}
+
+export interface SearchHit {
+  readonly kind: DocumentKind
+  readonly session: string
+  readonly title: string | null
+  /** The id of a message. */
+  readonly message: string | null
+  /** The archive that holds the message, or that the summary or the memory is of. */
+  readonly archive: number | null
+  /** The id of a memory. */
+  readonly memory: string | null
+  readonly role: string | null
+  readonly at: string
+  /** As it was written, around the hits. */
+  readonly snippet: string
+  readonly marks: readonly (readonly [from: number, to: number])[]
+  /** Higher is better; says nothing beside the scores of another search. */
+  readonly score: number
+}
+
+export interface SearchResult {
+  readonly hits: readonly SearchHit[]
+  /** Text that is not in the catalog yet, and was not looked at; null if there is none. */
+  readonly lag: Lag | null
+}
+
+const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
+const ROLES: readonly string[] = ['system', 'user', 'assistant', 'tool']
+
+export async function search(parts: StoreParts, words: string, options: SearchOptions): Promise<SearchResult> {
+  const { limit = 20 } = options
+  checkCount('The limit', limit, LIMITS.pageHits)
+  const text = parseQuery(words)
+  // A few more, for those that can no longer be read and memories that no longer hold.
+  const { found, lag } = await findDocuments(parts, { ...scopeOf(options), text, limit: limit + 20 })
+  const hits: SearchHit[] = []
+  for (const document of found) {
+    if (hits.length === limit) break
+    const hit = await hitOf(parts, document, text)
+    if (hit !== undefined) hits.push(hit)
+  }
+  return { hits, lag }
+}
+
+/** Asks the catalog. Without one there is no full text. */
+export async function findDocuments(
+  parts: StoreParts,
+  query: Omit<SearchQuery, 'space' | 'now'>,
+): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }> {
+  try {
+    return await parts.catalog.ask('search', { ...query, space: parts.space, now: parts.clock.now() })
+  } catch (error) {
+    if (!(error instanceof CatalogUnavailable)) throw error
+    throw new HoldfastError('UNAVAILABLE', `The full-text index cannot be used: ${error.message} Try again.`, { cause: error })
+  }
+}
+
+function scopeOf({
+  kinds = KINDS,
+  session,
+  role,
+  tag,
+  owner,
+  from,
+  to,
+  archived,
+}: SearchOptions): Omit<SearchQuery, 'space' | 'now' | 'text' | 'limit'> {
+  const unknown = kinds.find((kind) => !KINDS.includes(kind))
+  if (unknown !== undefined || kinds.length === 0) throw invalid(`\`kinds\` are some of ${KINDS.join(', ')}; got ${unknown ?? 'none'}.`)
+  if (role !== undefined && !ROLES.includes(role)) throw invalid(`\`role\` is one of ${ROLES.join(', ')}; got "${role}".`)
+  return {
+    kinds,
+    ...(session === undefined ? {} : { session: checkId('The id of a session', session) }),
+    ...(role === undefined ? {} : { role }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(from === undefined ? {} : { from: timeOf('from', from).getTime() }),
+    ...(to === undefined ? {} : { to: timeOf('to', to).getTime() }),
+    ...(archived === undefined ? {} : { archived }),
+  }
+}
+
+/** Undefined if what was found is not there any more. */
+async function hitOf(parts: StoreParts, found: FoundDocument, query: TextQuery): Promise<SearchHit | undefined> {
+  const { kind, session, title, tags, archive, role, at, score } = found
+  const shared = { kind, session, title, message: null, archive, memory: null, role, at: new Date(at).toISOString(), score }
+  if (kind === 'session') return { ...shared, ...snippetOf([title ?? '', ...tags].join('\n').trim(), query) }
+  const record = await recordOf(parts, found)
+  if (record === undefined) return undefined
+  if (kind === 'message') {
+    const message = messageIn(record, found.index)
+    return message === undefined ? undefined : { ...shared, message: message.id, ...snippetOf(searchableOf(message.message).text, query) }
+  }
+  const { abstract, overview, memories, owner } = record.record as unknown as CommitFinished
+  if (kind === 'summary') return { ...shared, ...snippetOf(`${abstract}\n${overview}`, query) }
+  const memory = memories[found.index]
+  if (memory?.text === undefined || !(await stillHolds(parts, owner, memory, found))) return undefined
+  return { ...shared, memory: memory.id, ...snippetOf(memory.text, query) }
+}
+
+/** The record that has the content of what was found; undefined if it rotted or was purged. */
+async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument): Promise<Found | undefined> {
+  const found = await new Records(engine.journal(name)).at(source)
+  const isMessage = found?.record.type === 'messages.appended' || found?.record.type === 'message.replaced'
+  return isMessage === (kind === 'message') ? found : undefined
+}
+
+function messageIn({ record }: Found, index: number): { id: string; message: JsonObject } | undefined {
+  if (record.type === 'message.replaced') {
+    const { target, message } = record as unknown as MessageReplaced
+    return { id: target, message: message as JsonObject }
+  }
+  const { messages, ids } = record as unknown as MessagesAppended
+  const message = messages[index]
+  return message === undefined ? undefined : { id: messageId(record.id, ids, index), message: message as JsonObject }
+}
+
+/** The id of a message that was found; undefined if it cannot be read any more. */
+export async function messageIdOf(parts: StoreParts, found: FoundDocument): Promise<string | undefined> {
+  const record = await recordOf(parts, found)
+  return record === undefined ? undefined : messageIn(record, found.index)?.id
+}
+
+/** Whether a memory was not replaced by a later one with the same key. */
+async function stillHolds(
+  parts: StoreParts,
+  owner: string | null,
+  { key }: ExtractedMemory,
+  { session, archive }: FoundDocument,
+): Promise<boolean> {
+  const [merged] = await mergedMemories(parts, owner, [key])
+  const source = merged?.sources.at(-1)
+  return source?.session === session && source.archive === archive
+}
