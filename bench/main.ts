@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
 import { type Benchmark, meets } from './harness.ts'
+import { httpAppend } from './http-append.ts'
 import { longJournal } from './long-journal.ts'
 import { longSession } from './long-session.ts'
 import { describeMachine } from './machine.ts'
@@ -31,6 +32,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   manySessions,
   commandLine,
   commits,
+  httpAppend,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

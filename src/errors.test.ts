@@ -13,6 +13,7 @@ const EXPECTED: Record<ErrorCode, readonly [status: number, exitCode: number, re
   PAYLOAD_TOO_LARGE: [413, 1, false],
   RESOURCE_EXHAUSTED: [429, 1, true],
   DAMAGED: [500, 1, false],
+  UNIMPLEMENTED: [501, 1, false],
   UNSUPPORTED_VERSION: [501, 1, false],
   UNSUPPORTED_FILESYSTEM: [501, 1, false],
   UNAVAILABLE: [503, 1, true],

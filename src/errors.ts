@@ -23,6 +23,7 @@ const CODES = {
   PAYLOAD_TOO_LARGE: { status: 413, exitCode: 1, retryable: false },
   RESOURCE_EXHAUSTED: { status: 429, exitCode: 1, retryable: true },
   DAMAGED: { status: 500, exitCode: 1, retryable: false },
+  UNIMPLEMENTED: { status: 501, exitCode: 1, retryable: false },
   UNSUPPORTED_VERSION: { status: 501, exitCode: 1, retryable: false },
   UNSUPPORTED_FILESYSTEM: { status: 501, exitCode: 1, retryable: false },
   UNAVAILABLE: { status: 503, exitCode: 1, retryable: true },

@@ -51,6 +51,21 @@ const DESCRIBING: readonly OptionSpec[] = [
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
+    name: 'serve',
+    about: 'serve the store over HTTP, with the commit worker inside, until interrupted; prints the ready link',
+    words: [],
+    options: [
+      { flags: '--host <address>', about: 'address to listen on; other than loopback needs keys', default: '127.0.0.1' },
+      { flags: '--port <n>', about: 'port to listen on; 0 for any that is free', parse: count('--port'), default: '7717' },
+      { flags: '--no-auth', about: 'no keys: whoever reaches the address may do everything; on loopback only' },
+      { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
+      { flags: '--no-migrate', about: 'change nothing about the store’s format' },
+      { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
+      { flags: '--allow-origin <origin>', about: 'pages that may use it, as https://name; may be repeated', parse: collect },
+    ],
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  {
     name: 'new',
     about: 'create a session',
     words: [{ word: '[id]', about: 'its id; made if it is not given' }],

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { OpenOptions } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { type GlobalOptions, given, wrongUsage } from './arguments.ts'
 import type { Output } from './output.ts'
@@ -31,8 +32,14 @@ export class Context {
   }
 
   /** The store, for a command that writes: it is made if need be. */
-  write(): Promise<Store> {
-    return this.#open(this.#where())
+  write(options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
+    return this.#open(this.#where(), options)
+  }
+
+  /** Where the store is, if it is a directory. */
+  get directory(): string | undefined {
+    const where = this.#where()
+    return isDirectory(where) ? where : undefined
   }
 
   /** Has something done before the store is closed, also when the command is interrupted: what it holds has to be given back. */
@@ -49,10 +56,10 @@ export class Context {
     }
   }
 
-  async #open(where: string): Promise<Store> {
+  async #open(where: string, options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
-      this.#store = await openStore(where, given({ space: this.#options.space }))
+      this.#store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })
     } catch (error) {
       // An address of a kind that there is not: a mistake of whoever typed it.
       if (error instanceof TypeError) throw wrongUsage(error.message)

@@ -5,6 +5,7 @@
  */
 import type { Readable } from 'node:stream'
 import { HoldfastError } from '../errors.ts'
+import { roundedInteger } from '../record/integers.ts'
 import { LIMITS } from '../record/limits.ts'
 import { wrongUsage } from './arguments.ts'
 
@@ -97,13 +98,4 @@ function messageIn(json: string, line: number, role: string): object {
     )
   }
   return value
-}
-
-/** An integer that cannot be kept exactly. Texts are skipped: digits inside them are no numbers. */
-function roundedInteger(json: string): string | undefined {
-  if (!/\d{16}/.test(json)) return undefined
-  for (const [token, integer] of json.matchAll(/"(?:[^"\\]|\\.)*"|-?(\d+)(?![\d.eE])|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
-    if (integer !== undefined && !Number.isSafeInteger(Number(token))) return token
-  }
-  return undefined
 }

@@ -24,7 +24,7 @@ export interface Progress {
 export class Output {
   readonly json: boolean
   readonly colours: Colours
-  readonly #quiet: boolean
+  readonly quiet: boolean
   readonly #stdout: Stream
   readonly #stderr: Stream
   readonly #warningColours: Colours
@@ -33,7 +33,7 @@ export class Output {
 
   constructor({ json, quiet, onGone }: { readonly json: boolean; readonly quiet: boolean; readonly onGone: () => void }) {
     this.json = json
-    this.#quiet = quiet
+    this.quiet = quiet
     this.#stdout = process.stdout
     this.#stderr = process.stderr
     this.colours = coloursFor(this.#stdout)
@@ -81,7 +81,7 @@ export class Output {
 
   /** For people who look on: what was done. Programs have the results. */
   note(text: string): void {
-    if (!this.#quiet && !this.json) this.#complain(inLine(text))
+    if (!this.quiet && !this.json) this.#complain(inLine(text))
   }
 
   /** What somebody should look into, though the command goes on. */
@@ -113,7 +113,7 @@ export class Output {
 
   /** Shows that something goes on, if it takes long and somebody looks. */
   progress(): Progress {
-    if (this.#quiet || !this.#stderr.isTTY) return { update: () => undefined, end: () => undefined }
+    if (this.quiet || !this.#stderr.isTTY) return { update: () => undefined, end: () => undefined }
     let shownAt = performance.now() + PROGRESS_AFTER_MS - PROGRESS_EVERY_MS
     return {
       update: (text) => {

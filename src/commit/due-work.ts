@@ -98,8 +98,9 @@ export class DueWork {
 
   /** In an order of its own: workers that begin at the same moment would otherwise follow each other on every step. */
   async #sweep(): Promise<void> {
-    const ranked = (await this.#candidates()).map((name) => ({ name, rank: this.#parts.ids.random() }))
-    for (const { name } of ranked.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
+    const { ids } = this.#parts
+    const names = (await this.#candidates()).map((name) => ({ name, rank: ids.random() }))
+    for (const { name } of names.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
   }
 
   /** Sessions that may have something due: what the catalog knows, which has every change before this call; without one, all of them. */

@@ -16,6 +16,8 @@ import { LineCheck } from './lines.ts'
 export interface DoctorOptions {
   /** Only this session, of the space that the store was opened with. Otherwise all of every space: rot knows no spaces. */
   readonly session?: string
+  /** All sessions of the space that the store was opened with, and nothing that belongs to the store as a whole. */
+  readonly ownSpace?: boolean
   /** Called after each session. */
   readonly onProgress?: (progress: DoctorProgress) => void
 }
@@ -26,7 +28,7 @@ export interface DoctorProgress {
 }
 
 /** Verifies a store, or one session of it. Sessions may be used meanwhile. NOT_FOUND if the session does not exist. */
-export async function* doctor(store: Store, { session, onProgress }: DoctorOptions = {}): AsyncGenerator<Finding> {
+export async function* doctor(store: Store, { session, ownSpace = false, onProgress }: DoctorOptions = {}): AsyncGenerator<Finding> {
   const { parts } = store
   const { engine, space } = parts
   if (session !== undefined) {
@@ -36,15 +38,16 @@ export async function* doctor(store: Store, { session, onProgress }: DoctorOptio
     onProgress?.({ done: 1, total: 1 })
     return
   }
+  const names = (): AsyncIterable<string> => engine.names(ownSpace ? space : undefined)
   let total = 0
-  if (onProgress !== undefined) for await (const _ of engine.names()) total++
+  if (onProgress !== undefined) for await (const _ of names()) total++
   let done = 0
-  for await (const name of engine.names()) {
+  for await (const name of names()) {
     yield* examine(parts, name, idOf(parts, name))
     done++
     onProgress?.({ done, total: Math.max(total, done) })
   }
-  if (engine.inspect === undefined) return
+  if (engine.inspect === undefined || ownSpace) return
   for await (const oddity of engine.inspect()) yield findingOf('', problemOf(oddity))
 }
 

@@ -281,10 +281,10 @@ export function grant(
   terms: Terms,
   granted: { session: string; kind: 'fork' | 'child'; message: string | null },
 ): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => {
-    const known = state.grants.find(({ session, born }) => session === granted.session && born === state.born)
-    return known === undefined ? write(state, 'fork.granted', granted, terms) : unchanged(state)
-  })
+  // Before any condition: the grant itself has changed the version that a repeated call expects.
+  const before = (state: SessionState): Decision<Outcome> | undefined =>
+    state.grants.some(({ session, born }) => session === granted.session && born === state.born) ? unchanged(state) : undefined
+  return onLive(terms, (state) => write(state, 'fork.granted', granted, terms), { before })
 }
 
 /** Also of a deleted session: a fork that is purged lets go of what it shared. `born`: only what that incarnation had granted. */

@@ -23,6 +23,8 @@ export interface Begetting {
   readonly kind: 'fork' | 'child'
   readonly id: string | undefined
   readonly key: string | undefined
+  /** The version that the parent must still have. */
+  readonly expect: string | undefined
   readonly message: string | null
   /** The incarnation of the parent in which that message was found. */
   readonly born: number | undefined
@@ -32,7 +34,7 @@ export interface Begetting {
 }
 
 /** Makes a session from another one, and returns its id. */
-export async function beget(parent: Handle, { kind, id, key, message, born, description, inherit }: Begetting): Promise<string> {
+export async function beget(parent: Handle, { kind, id, key, expect, message, born, description, inherit }: Begetting): Promise<string> {
   const { space, ids, clock } = parent.parts
   // Derived from the key, so that a call that is repeated makes one session.
   const made = (): string =>
@@ -43,7 +45,7 @@ export async function beget(parent: Handle, { kind, id, key, message, born, desc
   const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
   // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left
   // that nobody uses; repeating the call finds it, and `doctor` tells of it.
-  const granted = await parent.submit({ born }, (full) => decide.grant(full, { session: begotten.id, kind, message }))
+  const granted = await parent.submit({ born, expect }, (full) => decide.grant(full, { session: begotten.id, kind, message }))
   const from: Parent = { session: parent.id, kind, message }
   const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
   try {

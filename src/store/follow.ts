@@ -43,11 +43,7 @@ export async function* follow(
 ): AsyncGenerator<Change> {
   const waiter = new Waiter(engine, clock, options.signal)
   try {
-    let start: Cursor
-    if (options.after !== undefined) start = parseCursor(options.after)
-    else if (options.fromStart === true) start = { position: -1, crc: '' }
-    else start = { position: (await end) - 1, crc: '' }
-    const reader = new Reader(journal, start)
+    const reader = new ChangeReader(journal, options.after ?? (options.fromStart === true ? 0 : await end))
     while (!waiter.ended) {
       for await (const change of reader.news()) {
         yield change
@@ -78,15 +74,16 @@ function cursorOf({ at, crc }: Counted): string {
 }
 
 /** Reads what is new since the last time. Keeps its own fold, so that it needs no replica. */
-class Reader {
+export class ChangeReader {
   readonly #journal: Journal
   #fold: JournalFold | undefined
   #next = 0
   #seen: Cursor
 
-  constructor(journal: Journal, seen: Cursor) {
+  /** `behind`: the cursor of a change, or the position with which to begin. INVALID_ARGUMENT if it is no cursor of ours. */
+  constructor(journal: Journal, behind: string | number) {
     this.#journal = journal
-    this.#seen = seen
+    this.#seen = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }
   }
 
   async *news(): AsyncGenerator<Change> {

@@ -1,7 +1,7 @@
 /** What there is to know of a session but for its messages. */
 import type { Json } from '../record/record.ts'
 import { samePoint } from '../session/branch.ts'
-import type { Parent, SessionState, Snapshot } from '../session/state.ts'
+import type { Amount, Parent, SessionState, Snapshot } from '../session/state.ts'
 import type { Damage } from './tail.ts'
 
 export interface SessionInfo {
@@ -41,7 +41,7 @@ export interface SessionInfo {
 }
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
-  const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head, archived } = state
+  const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head } = state
   const alive = state.id === null || isDamaged(damage) ? 'damaged' : 'ok'
   return {
     id,
@@ -57,8 +57,7 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     updatedAt,
     deletedAt,
     parent,
-    messageCount: head.n - archived.n,
-    pendingTokens: Math.max(head.t - archived.t, 0),
+    ...liveAmount(state),
     totalMessageCount: head.n,
     totalTokens: head.t,
     commitCount: state.archives.length,
@@ -66,6 +65,14 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     shares: state.shares.map(({ id: share, grantedAt, expiresAt, n }) => ({ id: share, grantedAt, expiresAt, messageCount: n })),
     canUndo: state.undo.length > 0,
   }
+}
+
+/** What is live, with so much more. */
+export function liveAmount(
+  { head, archived }: SessionState,
+  more: Amount = { n: 0, t: 0 },
+): Pick<SessionInfo, 'messageCount' | 'pendingTokens'> {
+  return { messageCount: head.n + more.n - archived.n, pendingTokens: Math.max(head.t + more.t - archived.t, 0) }
 }
 
 /** What a writer that died left half-written was never acknowledged. */

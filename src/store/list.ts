@@ -1,5 +1,6 @@
 /** Lists of sessions, from the catalog; where that cannot be used, by looking at each of them. */
 import { CatalogUnavailable, type ListOrder, type ListQuery, type Place, type SessionStatus } from '../engine/catalog.ts'
+import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
 import { checkCount, invalid } from '../session/check.ts'
@@ -100,5 +101,7 @@ function parseCursor(cursor: string, order: ListOrder): Place {
   } catch {
     // Told below.
   }
-  throw invalid('The cursor does not fit this list. Use one that a page of the same order came with.')
+  throw new HoldfastError('INVALID_ARGUMENT', 'The cursor does not fit this list. Use one that a page of the same order came with.', {
+    details: { reason: 'cursor' },
+  })
 }

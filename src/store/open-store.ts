@@ -18,13 +18,15 @@ export interface OpenOptions {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
+  /** Puts something between the store and its engine, such as what counts its calls. @internal */
+  readonly wrap?: (engine: Engine) => Engine
 }
 
 /** Opens the store in a directory, which is made if need be; or one in memory, with `memory:`; or one on an engine of your own. */
 export async function openStore(where: string | Engine, options: OpenOptions = {}): Promise<Store> {
-  const { space = 'default', clock = systemClock, ids = systemIds, limits = {} } = options
+  const { space = 'default', clock = systemClock, ids = systemIds, limits = {}, wrap = (engine) => engine } = options
   checkId('The name of a space', space)
-  const engine = typeof where === 'string' ? await pick(where, options) : where
+  const engine = wrap(typeof where === 'string' ? await pick(where, options) : where)
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const catalog = new CatalogDoor({ engine, clock, ids, shared: typeof where === 'string' && options.exclusive !== true })

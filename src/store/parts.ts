@@ -5,6 +5,9 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import type { Replicas } from './replicas.ts'
 
+/** The space of the store's own facts, out of reach of everybody who was given a space. */
+export const STORE_SPACE = '_store'
+
 export interface StoreParts {
   readonly engine: Engine
   readonly clock: Clock

@@ -3,7 +3,6 @@
  * Every call that changes something resolves once it is durable. It may carry `key`: the call repeated under the same key changes
  * nothing and is answered with the first outcome; and `expect`, a version that the session must still have, or CONFLICT.
  */
-import { hash } from 'node:crypto'
 import { estimateTokens } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
 import type { KeyEntry } from '../record/keys.ts'
@@ -23,10 +22,11 @@ import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.
 import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
-import { infoOf, type SessionInfo } from './info.ts'
+import { infoOf, liveAmount, type SessionInfo } from './info.ts'
 import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
 import { Records } from './records.ts'
+import { type Shared, type ShareOptions, share } from './shares.ts'
 import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
 import { type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
 import { turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
@@ -44,6 +44,9 @@ export interface Appended extends Written {
   readonly ids: readonly string[]
   /** Of the last message. */
   readonly id: string
+  /** Live messages by now, and their tokens by estimate. */
+  readonly messageCount: number
+  readonly pendingTokens: number
 }
 
 /** What a session is called and whom it belongs to. Null takes a value away; `metadata` and `policies` are patched, field by field. */
@@ -58,6 +61,8 @@ export interface ForkOptions extends Description {
   /** The id of the new session. */
   readonly id?: string
   readonly key?: string
+  /** The version that this session must still have. */
+  readonly expect?: string
 }
 
 export class Session {
@@ -87,12 +92,16 @@ export class Session {
       const operation = decide.append(full, { messages, ids, tokens, parent: parent?.point })
       return link === undefined ? operation : link(operation)
     }
-    const { version, duplicate, placed, first } = await this.#handle.submitCreating(terms, make)
+    const { version, duplicate, placed, first, before } = await this.#handle.submitCreating(terms, make)
     const record =
       placed === undefined
         ? await this.#appendedIds(first as KeyEntry | decide.InheritedKey, ids)
         : messages.map((_, i) => messageId(placed.id, ids, i))
-    return { ids: record, id: record.at(-1) as string, version, duplicate }
+    // Another branch has other messages; on the same one these are added to what was there.
+    const state = parent === undefined ? before : await this.#handle.liveState()
+    const added = parent === undefined && placed !== undefined ? { n: messages.length, t: tokens } : { n: 0, t: 0 }
+    const { messageCount, pendingTokens } = liveAmount(state, added)
+    return { ids: record, id: record.at(-1) as string, version, duplicate, messageCount, pendingTokens }
   }
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
@@ -174,20 +183,20 @@ export class Session {
   }
 
   /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
-  async fork({ at, id, key, ...description }: ForkOptions = {}): Promise<Session> {
+  async fork({ at, id, key, expect, ...description }: ForkOptions = {}): Promise<Session> {
     const located = at === undefined ? undefined : await this.#handle.locate(at)
     const inherit = ({ before }: decide.Outcome): object => {
       const { title, tags, owner, workspace, metadata, policies } = before
       return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, located?.point ?? before.head) }
     }
-    const begetting = { kind: 'fork', id, key, message: at ?? null, born: located?.born, description, inherit } as const
+    const begetting = { kind: 'fork', id, key, expect, message: at ?? null, born: located?.born, description, inherit } as const
     return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
-  async child({ id, key, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
+  async child({ id, key, expect, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
     const inherit = ({ before: { owner, workspace } }: decide.Outcome): object => ({ owner, workspace })
-    const begetting = { kind: 'child', id, key, message: null, born: undefined, description, inherit } as const
+    const begetting = { kind: 'child', id, key, expect, message: null, born: undefined, description, inherit } as const
     return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 
@@ -258,17 +267,8 @@ export class Session {
   }
 
   /** Lets whoever has the token read this session as it is now. Tells the token once; only a digest of it is kept. */
-  async share(
-    options: WriteOptions & { readonly expiresAt?: Date } = {},
-  ): Promise<Written & { readonly share: string; readonly token: string }> {
-    const { ids, clock } = this.#handle.parts
-    const [share, token] = [ids.next(clock.now()), ids.hex(64)]
-    const expiresAt = options.expiresAt?.toISOString() ?? null
-    const terms = this.#handle.terms('share', { expiresAt }, options)
-    const outcome = await this.#handle.submit(terms, (full) =>
-      decide.share(full, { share, token: hash('sha256', token, 'hex'), expiresAt }),
-    )
-    return { ...written(outcome), share, token }
+  share(options: ShareOptions = {}): Promise<Shared> {
+    return share(this.#handle, options)
   }
 
   async unshare(share: string, options: WriteOptions = {}): Promise<Written> {

@@ -8,9 +8,11 @@ import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
+import { readShared, type SharedView } from './shares.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
 import { findTask, type Task, type TaskInfo } from './tasks.ts'
+import type { PageOptions } from './transcript.ts'
 
 export interface CreateOptions extends Description {
   /** Made if it is not given. */
@@ -115,6 +117,11 @@ export class Store implements AsyncDisposable {
   /** Begins tasks that ended without a summary again, at a bounded rate. Tells of each. */
   retryTasks(options: RetryOptions = {}): AsyncGenerator<TaskInfo> {
     return retryTasks(this.#parts, options)
+  }
+
+  /** A page of what the holder of a share's token sees; NOT_FOUND if the token opens nothing. Of whatever space. */
+  shared(token: string, options: PageOptions = {}): Promise<SharedView> {
+    return readShared(this.#parts, token, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

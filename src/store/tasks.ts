@@ -10,9 +10,7 @@ import { boundaryOf, checkRetention, type Retention } from './retention.ts'
 import { type StoredMessage, Transcript } from './transcript.ts'
 import { Waiter } from './waiter.ts'
 
-export interface CommitOptions extends Retention {
-  readonly key?: string
-}
+export interface CommitOptions extends Retention, WriteOptions {}
 
 export type Committed =
   | {
@@ -34,7 +32,12 @@ export interface TaskInfo {
   readonly createdAt: string
   readonly updatedAt: string
   /** What came of it; null while there is nothing. The archive has the whole summary. */
-  readonly result: { readonly abstract: string; readonly memories: number } | null
+  readonly result: {
+    readonly abstract: string
+    readonly memories: number
+    /** How many memories of each category. */
+    readonly categories: Readonly<Record<string, number>>
+  } | null
   /** Why it failed, the last time that it did. */
   readonly error: { readonly code: string; readonly message: string } | null
 }
@@ -55,14 +58,15 @@ export interface ArchiveInfo {
   readonly error: TaskInfo['error']
 }
 
-export async function commit(handle: Handle, { key, ...options }: CommitOptions): Promise<Committed> {
+export async function commit(handle: Handle, options: CommitOptions): Promise<Committed> {
   const retention = checkRetention(options)
-  const terms = handle.terms('commit', retention, key === undefined ? {} : { key })
+  const { key, expect } = options
+  const terms = handle.terms('commit', retention, options)
   for (;;) {
     const state = await handle.liveState()
     const boundary = await boundaryOf(new Transcript(handle.parts, handle.id, state), state, retention)
-    // Also where nothing would be taken, a repeated call has to be answered with its first outcome.
-    if (boundary === undefined && key === undefined) return skipped(state.head.n - state.archived.n)
+    // Also where nothing would be taken, a repeated call has to be answered with its first outcome, and a condition has to hold.
+    if (boundary === undefined && key === undefined && expect === undefined) return skipped(state.head.n - state.archived.n)
     try {
       const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head))
       const made = madeBy(outcome, boundary)
@@ -182,7 +186,10 @@ export async function taskInfo(
     attempts,
     createdAt,
     updatedAt,
-    result: finished === undefined ? null : { abstract: finished.abstract, memories: finished.memories.length },
+    result:
+      finished === undefined
+        ? null
+        : { abstract: finished.abstract, memories: finished.memories.length, categories: byCategory(finished.memories) },
     error,
   }
 }
@@ -204,6 +211,13 @@ export async function archiveInfo(session: string, archive: Archive, transcript:
     memories: retracted ? [] : (finished?.memories ?? []),
     error,
   }
+}
+
+/** How many memories of each category there are. */
+export function byCategory(memories: readonly ExtractedMemory[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { category } of memories) counts[category] = (counts[category] ?? 0) + 1
+  return counts
 }
 
 /** What the last record of a task says. */

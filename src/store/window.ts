@@ -8,7 +8,7 @@ import { checkCount } from '../session/check.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
 import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
-import type { Item } from '../window/units.ts'
+import type { Item, Shown } from '../window/units.ts'
 import { archiveInfo } from './tasks.ts'
 import type { StoredMessage, Transcript } from './transcript.ts'
 
@@ -30,6 +30,8 @@ export interface Window {
   readonly abstracts: readonly { readonly archive: number; readonly abstract: string }[]
   readonly recalled: readonly Recalled[]
   readonly messages: readonly JsonObject[]
+  /** Which message each of them is, and when it was appended; null for one that was made up. None with a `format`: shapes may merge. */
+  readonly origins: readonly ({ readonly id: string; readonly at: string } | null)[]
   readonly tokens: number
   readonly leftOut: readonly LeftOut[]
   readonly stats: {
@@ -77,6 +79,7 @@ export async function windowOf(
     abstracts: window.abstracts,
     recalled: window.recalled,
     messages: format === undefined ? window.messages.map(({ message }) => message) : convert(format, window.messages),
+    origins: format === undefined ? originsOf(window.messages, items) : [],
     tokens: window.tokens,
     leftOut: window.leftOut,
     stats: {
@@ -88,6 +91,12 @@ export async function windowOf(
       archiveTokens: window.tokens - window.messageTokens,
     },
   }
+}
+
+/** A message that was divided or completed for the window has the id of the one that it was. */
+function originsOf(shown: readonly Shown[], items: readonly Item[]): Window['origins'] {
+  const times = new Map(items.map(({ id, at = '' }) => [id, at]))
+  return shown.map(({ id, synthetic }) => (synthetic ? null : { id, at: times.get(id) ?? '' }))
 }
 
 /** The last turn, read from the newest message backwards to where it begins. */
@@ -159,6 +168,6 @@ async function leadingOf(
   return undefined
 }
 
-function itemOf({ id, message }: StoredMessage, countTokens: (text: string) => number): Item {
-  return { id, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
+function itemOf({ id, at, message }: StoredMessage, countTokens: (text: string) => number): Item {
+  return { id, at, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
 }

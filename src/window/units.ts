@@ -18,6 +18,8 @@ export interface Item {
   readonly message: JsonObject
   readonly view: MessageView
   readonly tokens: number
+  /** When it was appended. */
+  readonly at?: string
 }
 
 /** A message of a window; a synthetic one was never appended. */

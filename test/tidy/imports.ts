@@ -1,7 +1,7 @@
 /**
  * Who may import whom. The rooms of src/ form layers, and a lower one never imports a higher one:
  *
- *   errors, record -> session, engine -> window, dialect, transfer, engines -> catalog, store, doctor -> commit
+ *   errors, record -> session, engine -> window, dialect, transfer, engines -> catalog, store, doctor -> commit, wire
  *     -> server, client, adapters -> cli -> index
  *
  * Further: an engine never imports another one; only the cli, src/index.ts and src/store/open-store.ts pick an engine; web/ sees the
@@ -17,14 +17,14 @@ const LAYERS = [
   ['session', 'engine'],
   ['window', 'dialect', 'transfer', 'engines'],
   ['catalog', 'store', 'doctor'],
-  ['commit'],
+  ['commit', 'wire'],
   ['server', 'client', 'adapters'],
   ['cli'],
   ['index'],
 ]
 const RANK = new Map(LAYERS.flatMap((rooms, rank) => rooms.map((room) => [room, rank] as const)))
 
-const PURE = new Set(['record', 'session', 'window', 'dialect', 'transfer'])
+const PURE = new Set(['record', 'session', 'window', 'dialect', 'transfer', 'wire'])
 const IMPURE_MODULES = new Set('child_process cluster dgram dns fs http http2 https net os process timers tls worker_threads'.split(' '))
 /** Clock and chance, as they are written. `new Date()` and `process` are looked for separately. */
 const IMPURE_CALLS =

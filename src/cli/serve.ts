@@ -1,0 +1,69 @@
+/** `serve`: the store over HTTP, with the worker inside, until it is told to stop. What it logs goes to standard error, a line of JSON each. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Server } from '../server/server.ts'
+import { given, wrongUsage } from './arguments.ts'
+import type { Context } from './context.ts'
+
+interface Options {
+  readonly host: string
+  readonly port: number
+  readonly auth: boolean
+  readonly worker: boolean
+  readonly allowHost?: readonly string[]
+  readonly allowOrigin?: readonly string[]
+}
+
+/** Where the key of this machine is kept: with the store if that is a directory. */
+const KEY_FILE = 'server.key'
+
+export async function serve(context: Context, _: [], options: Options): Promise<void> {
+  const { out, signal } = context
+  const { host, port, auth, worker, allowHost: hosts, allowOrigin: origins } = options
+  if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
+  // Loaded here: no other command pays for it.
+  const [{ Server: HttpServer }, { Metrics }, { openLog }] = await Promise.all([
+    import('../server/server.ts'),
+    import('../server/metrics.ts'),
+    import('../server/log.ts'),
+  ])
+  const metrics = new Metrics()
+  const store = await context.write({ wrap: (engine) => metrics.meter(engine) })
+  const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
+  const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })
+  context.beforeClosing(async () => {
+    await server.stop()
+    closeLog()
+  })
+  const link = auth ? await readyLink(context, server) : server.url
+  const { url } = server
+  await out.result({ url, pid: process.pid, ready_link: link }, () => link)
+  out.note(
+    auth
+      ? 'Open this link once; it becomes a cookie. Programs need a key: `holdfast keys create`.'
+      : 'Whoever reaches this address may do everything.',
+  )
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+}
+
+/** The key is made on the first start, and kept in a file that only its owner may read. */
+async function readyLink(context: Context, server: Server): Promise<string> {
+  const file = join(context.directory ?? join(homedir(), '.holdfast'), KEY_FILE)
+  const kept = keptIn(file)
+  const { key, record } = await server.localKey(kept)
+  if (key !== kept) writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  return server.readyLink(record)
+}
+
+function keptIn(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    // None was made yet, or it was taken away: another one is made.
+    return undefined
+  }
+}

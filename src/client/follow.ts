@@ -1,0 +1,37 @@
+/** Following a session at a server: a stream that breaks is opened again behind the last event, so none is missed and none comes twice. */
+import { HoldfastError } from '../errors.ts'
+import type { Change, FollowOptions } from '../store/follow.ts'
+import { type ChangeFields, changeOf } from '../wire/messages.ts'
+import { eventsIn } from './event-source.ts'
+import { pause, type Transport } from './transport.ts'
+
+const FIRST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 5000
+/** In front of the first record there is. */
+const FROM_START = '0-reset'
+
+export function follow(transport: Transport, path: string, { after, fromStart, signal }: FollowOptions): AsyncGenerator<Change> {
+  let last = after ?? (fromStart === true ? FROM_START : undefined)
+  const open = (): Promise<ReadableStream<Uint8Array>> => transport.open(path, { lastEventId: last, signal })
+  const isOver = (): boolean => signal?.aborted === true
+  // Asked for now: what comes from this call on is wanted, not from when somebody waits for it.
+  const first = open()
+  first.catch(() => undefined)
+  return changes()
+
+  async function* changes(): AsyncGenerator<Change> {
+    for (let [opening, failures] = [first, 0]; !isOver(); opening = open()) {
+      try {
+        for await (const { id, type, data } of eventsIn(await opening)) {
+          failures = 0
+          last = id ?? last
+          if (type !== 'ready') yield changeOf(id ?? '', JSON.parse(data) as ChangeFields)
+        }
+      } catch (error) {
+        if (isOver()) return
+        if (error instanceof HoldfastError && !error.retryable) throw error
+      }
+      await pause(Math.min(FIRST_WAIT_MS * 2 ** failures++, LONGEST_WAIT_MS), signal)
+    }
+  }
+}

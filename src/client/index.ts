@@ -1,0 +1,15 @@
+/** A client for a Holdfast server: `holdfast/client`. Needs nothing but `fetch`; the methods are those of the library. */
+import { RemoteStore } from './store.ts'
+import type { ConnectOptions } from './transport.ts'
+
+export { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
+export type { CommittedApi, SessionApi, StoreApi, TaskApi } from './api.ts'
+export { RemoteSession } from './session.ts'
+export { type KeyInfo, type NewKeyOptions, RemoteStore, type TokenOptions } from './store.ts'
+export { RemoteTask } from './task.ts'
+export type { ConnectOptions } from './transport.ts'
+
+/** The store at an address, such as `http://127.0.0.1:7717`. Touches nothing yet. */
+export function connect(url: string, options: ConnectOptions = {}): RemoteStore {
+  return new RemoteStore(url, options)
+}

@@ -1,0 +1,239 @@
+/** A session at a server. A handle is cheap and holds nothing. Methods are those of the library, with the same promises. */
+import { HoldfastError } from '../errors.ts'
+import type { Entry } from '../session/records.ts'
+import type { Usage } from '../session/state.ts'
+import type { DamageReport } from '../store/damage.ts'
+import type { StoredEntry } from '../store/entries.ts'
+import type { TreeNode } from '../store/family.ts'
+import type { Change, FollowOptions } from '../store/follow.ts'
+import type { WriteOptions, Written } from '../store/handle.ts'
+import type { SessionInfo } from '../store/info.ts'
+import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../store/session.ts'
+import type { Shared, ShareOptions } from '../store/shares.ts'
+import type { ArchiveInfo, CommitOptions } from '../store/tasks.ts'
+import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
+import type { Window, WindowOptions } from '../store/window.ts'
+import type { Turn } from '../window/turns.ts'
+import { type AppendedFields, type BatchFields, type PageFields, type StoredFields, storedMessage } from '../wire/messages.ts'
+import { archiveName, archiveNumber } from '../wire/names.ts'
+import { type TurnFields, turnOf, type UsageFields, usageOf, type WrittenFields } from '../wire/operations.ts'
+import { type SessionFields, type SharedFields, sessionInfo, type TreeFields, treeNode } from '../wire/sessions.ts'
+import { archiveInfo, type CommitFields, type WholeArchiveFields, type WindowFields, windowOf } from '../wire/tasks.ts'
+import type { CommittedApi, SessionApi } from './api.ts'
+import { descriptionFields } from './description.ts'
+import { follow } from './follow.ts'
+import { RemoteTask } from './task.ts'
+import type { Asked, Transport } from './transport.ts'
+
+/** What a session has before it is there. */
+const ABSENT_VERSION = '0-00000000'
+
+export class RemoteSession implements SessionApi {
+  readonly id: string
+  readonly #transport: Transport
+  readonly #path: string
+
+  constructor(transport: Transport, id: string) {
+    this.#transport = transport
+    this.id = id
+    this.#path = `/sessions/${encodeURIComponent(id)}`
+  }
+
+  async append(message: object | readonly object[], { ids, parent, key, expect, chain }: AppendOptions = {}): Promise<Appended> {
+    if (chain !== undefined)
+      throw new TypeError('Appends that are under way together have no order at a server: append one after the other.')
+    const write = { key, expect }
+    if (!Array.isArray(message)) {
+      const result = await this.#ask<AppendedFields>('POST', '/messages', {
+        ...write,
+        query: { parent, message_id: ids?.[0] },
+        body: message,
+      })
+      return { ...counts(result), ids: [result.message_id], id: result.message_id }
+    }
+    const body = { messages: message, ...(ids === undefined ? {} : { ids: ids.map((id) => id ?? null) }) }
+    const result = await this.#ask<BatchFields>('POST', '/messages/batch', { ...write, query: { parent }, body })
+    return { ...counts(result), ids: result.message_ids, id: result.message_id }
+  }
+
+  replace(id: string, message: object, { old, key, expect }: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
+    const body = { message, ...(old === undefined ? {} : { old }) }
+    return this.#write('PUT', `/messages/${encodeURIComponent(id)}`, { key, expect, body })
+  }
+
+  async messages({ limit, before, after, from, archived }: PageOptions = {}): Promise<Page> {
+    const query = { limit, before, after, from, archived: archived === true ? 'include' : undefined }
+    const { messages, more } = await this.#ask<PageFields>('GET', '/messages', { query })
+    return { messages: messages.map(storedMessage), more }
+  }
+
+  async message(id: string): Promise<StoredMessage | undefined> {
+    return orUndefined('message_id', async () => storedMessage(await this.#ask<StoredFields>('GET', `/messages/${encodeURIComponent(id)}`)))
+  }
+
+  async revisions(id: string): Promise<StoredMessage[]> {
+    const path = `/messages/${encodeURIComponent(id)}/revisions`
+    return (await orUndefined('message_id', () => this.#ask<StoredFields[]>('GET', path)))?.map(storedMessage) ?? []
+  }
+
+  putEntries(entries: readonly Entry[], { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('PUT', '/entries', { key, expect, body: { entries } })
+  }
+
+  async entry(channel: string, key: string): Promise<StoredEntry | undefined> {
+    const [entry] = await this.#ask<StoredEntry[]>('GET', '/entries', { query: { channel, key } })
+    return entry
+  }
+
+  async *entries(channel: string): AsyncGenerator<StoredEntry> {
+    yield* await this.#ask<StoredEntry[]>('GET', '/entries', { query: { channel } })
+  }
+
+  describe({ addTags, removeTags, ...description }: DescribeOptions, { key, expect }: WriteOptions = {}): Promise<Written> {
+    const body = { ...descriptionFields(description), add_tags: addTags, remove_tags: removeTags }
+    return this.#write('PATCH', '', { key, expect, body })
+  }
+
+  snapshot(name: string, { at, key, expect }: WriteOptions & { readonly at?: string } = {}): Promise<Written> {
+    return this.#write('POST', '/snapshots', { key, expect, body: { name, at } })
+  }
+
+  revert(target: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('POST', '/revert', { key, expect, body: { to: target } })
+  }
+
+  undo({ key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('POST', '/undo', { key, expect, body: {} })
+  }
+
+  fork({ at, ...options }: ForkOptions = {}): Promise<RemoteSession> {
+    return this.#beget(options, { at })
+  }
+
+  child(options: Omit<ForkOptions, 'at'> = {}): Promise<RemoteSession> {
+    return this.#beget(options, { child: true })
+  }
+
+  async tree(): Promise<TreeNode> {
+    return treeNode(await this.#ask<TreeFields>('GET', '/tree'))
+  }
+
+  async commit({ keep, keepTurns, tokenBudget, key, expect }: CommitOptions = {}): Promise<CommittedApi> {
+    const turns = { retention_mode: 'turn_budget', keep_recent_turn_count: keepTurns, retained_message_token_budget: tokenBudget }
+    const body = keepTurns === undefined ? { keep_recent_count: keep } : turns
+    const result = await this.#ask<CommitFields>('POST', '/commit', { key, expect, body })
+    if (result.status === 'skipped' || result.task_id === null || result.archive_id === null) {
+      return { status: 'skipped', reason: result.reason ?? 'no_messages' }
+    }
+    const archive = archiveNumber(result.archive_id) ?? 0
+    const task = new RemoteTask(this.#transport, { id: result.task_id, session: this.id, archive })
+    return { status: 'accepted', task, archive, messageCount: result.archived_count, duplicate: result.duplicate }
+  }
+
+  async archives(): Promise<ArchiveInfo[]> {
+    return (await this.#ask<WholeArchiveFields[]>('GET', '/archives')).map(archiveInfo)
+  }
+
+  async archive(number: number): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[] }) | undefined> {
+    return orUndefined('archive_id', async () => {
+      const path = `/archives/${archiveName(number)}`
+      const found = await this.#ask<WholeArchiveFields & { messages: StoredFields[] }>('GET', path, { query: { format: 'stored' } })
+      return { ...archiveInfo(found), messages: found.messages.map(storedMessage) }
+    })
+  }
+
+  retractMemories(archive: number, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', `/archives/${archiveName(archive)}/memories`, { key, expect })
+  }
+
+  /** Tokens are counted by the server. */
+  async window({ budget, format, recall, countTokens }: WindowOptions = {}): Promise<Window> {
+    if (countTokens !== undefined) throw new TypeError('A server counts tokens itself: leave out `countTokens`.')
+    const query = { token_budget: budget, format: format ?? 'stored', recall }
+    return windowOf(await this.#ask<WindowFields>('GET', '/context', { query }))
+  }
+
+  async turn(): Promise<Turn> {
+    return turnOf(await this.#ask<TurnFields>('GET', '/turn'))
+  }
+
+  recordUsage(
+    { model, inputTokens, outputTokens }: { readonly model: string; readonly inputTokens: number; readonly outputTokens: number },
+    { key, expect }: WriteOptions = {},
+  ): Promise<Written> {
+    return this.#write('POST', '/usage', { key, expect, body: { model, input_tokens: inputTokens, output_tokens: outputTokens } })
+  }
+
+  async usage(): Promise<readonly Usage[]> {
+    return (await this.#ask<UsageFields[]>('GET', '/usage')).map(usageOf)
+  }
+
+  async share({ expiresAt, key, expect }: ShareOptions = {}): Promise<Shared> {
+    const body = { expires_at: expiresAt?.toISOString() ?? null }
+    const { version, duplicate, share_id: share, token } = await this.#ask<SharedFields>('POST', '/shares', { key, expect, body })
+    return { version, duplicate, share, token }
+  }
+
+  unshare(share: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', `/shares/${encodeURIComponent(share)}`, { key, expect })
+  }
+
+  follow(options: FollowOptions = {}): AsyncGenerator<Change> {
+    return follow(this.#transport, `${this.#path}/events`, options)
+  }
+
+  damage(): Promise<DamageReport[]> {
+    return this.#ask<DamageReport[]>('GET', '/damage')
+  }
+
+  async info(): Promise<SessionInfo> {
+    return sessionInfo(await this.#ask<SessionFields>('GET', ''))
+  }
+
+  async version(): Promise<string> {
+    try {
+      return (await this.info()).version
+    } catch (error) {
+      if (error instanceof HoldfastError && error.details.reason === 'absent') return ABSENT_VERSION
+      throw error
+    }
+  }
+
+  delete({ key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', '', { key, expect })
+  }
+
+  restore({ key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('POST', '/restore', { key, expect, body: {} })
+  }
+
+  async #beget({ id, key, expect, ...description }: Omit<ForkOptions, 'at'>, how: object): Promise<RemoteSession> {
+    const body = { session_id: id, ...how, ...descriptionFields(description) }
+    const { session_id } = await this.#ask<{ session_id: string }>('POST', '/fork', { key, expect, body })
+    return new RemoteSession(this.#transport, session_id)
+  }
+
+  async #write(method: string, path: string, asked: Asked): Promise<Written> {
+    const { version, duplicate } = await this.#ask<WrittenFields>(method, path, asked)
+    return { version, duplicate }
+  }
+
+  async #ask<T>(method: string, path: string, asked?: Asked): Promise<T> {
+    return (await this.#transport.ask<T>(method, `${this.#path}${path}`, asked)).result
+  }
+}
+
+function counts(fields: AppendedFields): Omit<Appended, 'id' | 'ids'> {
+  const { version, duplicate, message_count: messageCount, pending_tokens: pendingTokens } = fields
+  return { version, duplicate, messageCount, pendingTokens }
+}
+
+/** What the library answers with undefined, a server answers with NOT_FOUND, of just that. */
+async function orUndefined<T>(what: string, ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'NOT_FOUND' && what in error.details) return undefined
+    throw error
+  }
+}

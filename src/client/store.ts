@@ -1,0 +1,175 @@
+/** A store at a server: the sessions of one space, which the key says. */
+import type { Finding } from '../doctor/findings.ts'
+import type { ListOptions, ListPage } from '../store/list.ts'
+import type { MemoriesOptions, Memory } from '../store/memories.ts'
+import type { Purged, PurgeOptions } from '../store/purge.ts'
+import type { SearchOptions, SearchResult } from '../store/search.ts'
+import type { SharedView } from '../store/shares.ts'
+import type { Stats } from '../store/stats.ts'
+import type { CreateOptions } from '../store/store.ts'
+import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
+import type { TaskInfo } from '../store/tasks.ts'
+import type { PageOptions } from '../store/transcript.ts'
+import { type PageFields, storedMessage } from '../wire/messages.ts'
+import { type PurgedFields, purgedOf } from '../wire/operations.ts'
+import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
+import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
+import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
+import type { StoreApi } from './api.ts'
+import { descriptionFields } from './description.ts'
+import { RemoteSession } from './session.ts'
+import { type RemoteTask, taskOf } from './task.ts'
+import { type ConnectOptions, Transport } from './transport.ts'
+
+/** What is kept of a key, and the key itself when it is made. */
+export interface KeyInfo {
+  readonly key_id: string
+  readonly space: string
+  readonly scope: 'read' | 'write' | 'admin'
+  readonly owner: string | null
+  readonly name: string | null
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+}
+
+export interface NewKeyOptions {
+  readonly scope?: KeyInfo['scope']
+  readonly owner?: string
+  readonly name?: string
+  readonly expiresAt?: Date
+  readonly replaces?: string
+  readonly overlapSeconds?: number
+}
+
+export interface TokenOptions {
+  readonly session?: string
+  readonly owner?: string
+  readonly scope?: 'read' | 'write'
+  readonly expiresInSeconds?: number
+}
+
+export class RemoteStore implements StoreApi, AsyncDisposable {
+  readonly #transport: Transport
+  readonly warnings: readonly string[] = []
+
+  constructor(url: string, options: ConnectOptions) {
+    this.#transport = new Transport(url, options)
+  }
+
+  async session(id: string): Promise<RemoteSession> {
+    return new RemoteSession(this.#transport, id)
+  }
+
+  async create({ id, key, parent, ...description }: CreateOptions = {}): Promise<RemoteSession> {
+    const body = { session_id: id, parent, ...descriptionFields(description) }
+    const { result } = await this.#transport.ask<{ session_id: string }>('POST', '/sessions', { key, body })
+    return new RemoteSession(this.#transport, result.session_id)
+  }
+
+  async list({ query, metadata = {}, from, to, ...rest }: ListOptions = {}): Promise<ListPage> {
+    const fields = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, JSON.stringify(value)])
+    const times = { from: from?.toISOString(), to: to?.toISOString() }
+    const asked = { q: query, ...rest, ...times, ...Object.fromEntries(fields) }
+    const { result, headers } = await this.#transport.ask<SessionFields[]>('GET', '/sessions', { query: { limit: 100, ...asked } })
+    const total = headers.get('x-total-count')
+    return { sessions: result.map(sessionInfo), cursor: headers.get('x-next-cursor'), ...(total === null ? {} : { total: Number(total) }) }
+  }
+
+  async memories({ owner = null, query, limit }: MemoriesOptions = {}): Promise<Memory[]> {
+    const asked = { owner: owner ?? undefined, q: query, limit }
+    const { result } = await this.#transport.ask<MemoryFields[]>('GET', '/memories', { query: asked })
+    return result.map(memoryOf)
+  }
+
+  async search(query: string, { kinds, session, from, to, ...rest }: SearchOptions = {}): Promise<SearchResult> {
+    const times = { from: from?.toISOString(), to: to?.toISOString() }
+    const asked = { q: query, kinds: kinds?.join(','), session_id: session, ...rest, ...times }
+    const { result } = await this.#transport.ask<FoundFields>('GET', '/search', { query: asked })
+    return { hits: result.hits.map(hitOf), lag: result.lag }
+  }
+
+  async stats(): Promise<Stats> {
+    const { result } = await this.#transport.ask<StatsFields>('GET', '/stats')
+    return statsOf(result)
+  }
+
+  async task(id: string): Promise<RemoteTask> {
+    const { result } = await this.#transport.ask<TaskFields>('GET', `/tasks/${encodeURIComponent(id)}`)
+    return taskOf(this.#transport, result)
+  }
+
+  async tasks({ status, session, limit = 100 }: TaskListOptions = {}): Promise<TaskInfo[]> {
+    const { result } = await this.#transport.ask<TaskFields[]>('GET', '/tasks', { query: { status, resource_id: session, limit } })
+    return result.map(taskInfo)
+  }
+
+  async *retryTasks({ status, session, since, rate }: RetryOptions = {}): AsyncGenerator<TaskInfo> {
+    const body = { status, resource_id: session, since: since?.toISOString(), rate }
+    const { result } = await this.#transport.ask<TaskFields[]>('POST', '/tasks/retry', { body })
+    yield* result.map(taskInfo)
+  }
+
+  async *purge({ olderThanMs, dryRun }: PurgeOptions = {}): AsyncGenerator<Purged> {
+    const body = { older_than_seconds: olderThanMs === undefined ? undefined : olderThanMs / 1000, dry_run: dryRun }
+    const { result } = await this.#transport.ask<PurgedFields[]>('POST', '/purge', { body })
+    yield* result.map(purgedOf)
+  }
+
+  /** Has the server verify the space, or one session of it. */
+  async doctor({ session }: { readonly session?: string } = {}): Promise<{ sessions: number; findings: readonly Finding[] }> {
+    const body = { session_id: session }
+    return (await this.#transport.ask<{ sessions: number; findings: Finding[] }>('POST', '/doctor', { body })).result
+  }
+
+  async shared(token: string, options: PageOptions = {}): Promise<SharedView> {
+    const { limit, before, after, from } = options
+    type Fields = PageFields & { title: string | null; granted_at: string; expires_at: string | null; message_count: number }
+    const { result } = await this.#transport.ask<Fields>('GET', `/shared/${encodeURIComponent(token)}`, {
+      query: { limit, before, after, from },
+    })
+    const { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, messages, more } = result
+    return { title, grantedAt, expiresAt, messageCount, page: { messages: messages.map(storedMessage), more } }
+  }
+
+  async createKey({
+    scope,
+    owner,
+    name,
+    expiresAt,
+    replaces,
+    overlapSeconds,
+  }: NewKeyOptions = {}): Promise<KeyInfo & { readonly key: string }> {
+    const body = { scope, owner, name, expires_at: expiresAt?.toISOString(), replaces, overlap_seconds: overlapSeconds }
+    return (await this.#transport.ask<KeyInfo & { key: string }>('POST', '/keys', { body })).result
+  }
+
+  async keys(): Promise<KeyInfo[]> {
+    return (await this.#transport.ask<KeyInfo[]>('GET', '/keys')).result
+  }
+
+  async revokeKey(id: string): Promise<KeyInfo> {
+    return (await this.#transport.ask<KeyInfo>('DELETE', `/keys/${encodeURIComponent(id)}`)).result
+  }
+
+  /** A token for a browser: it lives for minutes, and opens one session or the sessions of one owner. */
+  async createToken({
+    session,
+    owner,
+    scope,
+    expiresInSeconds,
+  }: TokenOptions): Promise<{ readonly token: string; readonly expiresAt: string }> {
+    const body = { session_id: session, owner, scope, expires_in: expiresInSeconds }
+    const { result } = await this.#transport.ask<{ token: string; expires_at: string }>('POST', '/tokens', { body })
+    return { token: result.token, expiresAt: result.expires_at }
+  }
+
+  /** Gives up what is under way. */
+  async close(): Promise<void> {
+    this.#transport.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

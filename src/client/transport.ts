@@ -1,0 +1,167 @@
+/**
+ * Requests to a server, and what becomes of them. Every write carries a key, so a request whose answer was lost, or that met a server out
+ * of service, is sent again: it happens once. Needs nothing but `fetch`, so it works in a browser as well.
+ */
+import { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
+
+export interface ConnectOptions {
+  /** A key, or a token made from one. Without it, the cookie that a browser has. */
+  readonly key?: string
+  /** How often a request is sent again, at most; 5 times unless told. */
+  readonly retries?: number
+  /** How long one attempt may take; 60 seconds unless told. */
+  readonly timeoutMs?: number
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Instead of the one that is there. */
+  readonly fetch?: typeof fetch
+}
+
+export interface Asked {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly body?: unknown
+  /** Of the operation; one is made for a write that has none. */
+  readonly key?: string | undefined
+  readonly expect?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  /** How long the server may take, if it is to wait. */
+  readonly timeoutMs?: number
+}
+
+export interface Got<T> {
+  readonly result: T
+  readonly headers: Headers
+}
+
+const BASE = '/api/v1'
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 5000
+/** Where the same request can succeed a moment later. */
+const AGAIN = new Set([408, 425, 429, 502, 503, 504])
+
+export class Transport {
+  readonly #url: string
+  readonly #options: ConnectOptions
+  readonly #closed = new AbortController()
+
+  constructor(url: string, options: ConnectOptions) {
+    this.#url = url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+    this.#options = options
+  }
+
+  /** Later requests are refused, and those under way are given up. */
+  close(): void {
+    this.#closed.abort(new HoldfastError('CLOSED', 'The connection to the server was closed.'))
+  }
+
+  async ask<T>(method: string, path: string, asked: Asked = {}): Promise<Got<T>> {
+    const { retries = 5 } = this.#options
+    // The same one for every attempt: that is what makes it safe.
+    const key = method === 'GET' ? undefined : (asked.key ?? globalThis.crypto.randomUUID())
+    for (let attempt = 0; ; attempt++) {
+      const outcome = await this.#attempt(method, path, { ...asked, key })
+      if (outcome instanceof Response) {
+        const body = await parsed<T>(outcome)
+        if (!(body instanceof HoldfastError)) return { result: body.result, headers: outcome.headers }
+        if (attempt >= retries || !AGAIN.has(outcome.status)) throw body
+        await this.#wait(attempt, Number(outcome.headers.get('retry-after')) * 1000, asked.signal)
+      } else {
+        if (attempt >= retries) throw outcome
+        await this.#wait(attempt, 0, asked.signal)
+      }
+    }
+  }
+
+  /** Opens a stream. Not tried again here: whoever reads it knows where to go on. */
+  async open(path: string, asked: Asked & { readonly lastEventId?: string | undefined }): Promise<ReadableStream<Uint8Array>> {
+    const headers = { accept: 'text/event-stream', ...(asked.lastEventId === undefined ? {} : { 'last-event-id': asked.lastEventId }) }
+    const outcome = await this.#send('GET', path, asked, headers, this.#signals(asked.signal))
+    if (!(outcome instanceof Response)) throw outcome
+    if (outcome.ok && outcome.body !== null) return outcome.body as ReadableStream<Uint8Array>
+    const body = await parsed(outcome)
+    throw body instanceof HoldfastError ? body : new HoldfastError('UNAVAILABLE', 'The server opened no stream.')
+  }
+
+  async #attempt(method: string, path: string, asked: Asked): Promise<Response | HoldfastError> {
+    const { timeoutMs = asked.timeoutMs ?? 60_000 } = this.#options
+    const signal = AbortSignal.any([this.#signals(asked.signal), AbortSignal.timeout(timeoutMs)])
+    const headers = {
+      accept: 'application/json',
+      ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(asked.key === undefined ? {} : { 'idempotency-key': asked.key }),
+    }
+    const query = { ...asked.query, ...(asked.expect === undefined ? {} : { expect: asked.expect }) }
+    return this.#send(method, path, { ...asked, query }, headers, signal)
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    { query = {}, body }: Asked,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Response | HoldfastError> {
+    const { key, headers: always = {}, fetch: send = globalThis.fetch } = this.#options
+    const words = Object.entries(query).filter(([, value]) => value !== undefined)
+    const search = words.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')
+    try {
+      return await send(`${this.#url}${BASE}${path}${search === '' ? '' : `?${search}`}`, {
+        method,
+        headers: { ...(key === undefined ? {} : { 'x-api-key': key }), ...always, ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+      })
+    } catch (error) {
+      this.#closed.signal.throwIfAborted()
+      if (signal.aborted && !(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError')) throw signal.reason
+      return new HoldfastError('UNAVAILABLE', `The server at ${this.#url} does not answer. Is it running?`, {
+        cause: error,
+        outcome: method === 'GET' ? 'none' : 'unknown',
+      })
+    }
+  }
+
+  #signals(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal])
+  }
+
+  /** Longer each time, never all at once; not sooner than the server said. */
+  async #wait(attempt: number, leastMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const ms = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS) * (0.5 + Math.random())
+    await pause(Math.max(ms, Number.isFinite(leastMs) ? Math.min(leastMs, LONGEST_WAIT_MS) : 0), this.#signals(signal))
+    this.#closed.signal.throwIfAborted()
+    signal?.throwIfAborted()
+  }
+}
+
+/** Resolves after so long, or when it is told to end. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve()
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+  })
+}
+
+/** What a server answered; an error if it is one, or no answer of ours. */
+async function parsed<T>(response: Response): Promise<{ result: T } | HoldfastError> {
+  let body: { status?: string; result?: T; error?: { code: ErrorCode; message: string; details?: Record<string, unknown> } }
+  try {
+    body = (await response.json()) as typeof body
+  } catch (error) {
+    return new HoldfastError('UNAVAILABLE', `What answered (${response.status}) is no Holdfast server, or it broke off.`, {
+      cause: error,
+      outcome: 'unknown',
+    })
+  }
+  if (body.status === 'ok') return { result: body.result as T }
+  const { code = 'UNAVAILABLE', message = `The server answered with ${response.status}.`, details = {} } = body.error ?? {}
+  const { outcome = 'unknown', retryable: _, ...rest } = details as { outcome?: Outcome; retryable?: boolean }
+  const known = (code as string) === 'INTERNAL' ? 'UNAVAILABLE' : code
+  return new HoldfastError(known, message, { outcome, details: rest })
+}

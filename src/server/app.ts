@@ -1,0 +1,158 @@
+/** The application: the route table, and what stands beside it for operators and browsers. Takes requests and gives answers; knows no socket. */
+import { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { HoldfastError } from '../errors.ts'
+import { STORE_SPACE } from '../store/parts.ts'
+import { addressOf, authenticate, cookieFor } from './authenticate.ts'
+import { failureOf } from './envelope.ts'
+import { guard } from './guard.ts'
+import { documentOf, register } from './openapi.ts'
+import { docsPage, pageResponse, sharedPage } from './pages.ts'
+import type { ServerParts } from './parts.ts'
+import { requireScope } from './principal.ts'
+import type { Route } from './route.ts'
+import { UNLISTED } from './routes/shares.ts'
+import * as schemas from './schemas.ts'
+import { corsHeaders, serveRoute } from './serve-route.ts'
+import { BASE, NOT_SERVED, ROUTES } from './table.ts'
+
+export function makeApp(parts: ServerParts): OpenAPIHono {
+  const app = new OpenAPIHono()
+  for (const route of ROUTES) {
+    app.on(route.method, `${BASE}${route.path.replace(/\{(\w+)\}/g, ':$1')}`, serveRoute(parts, route))
+    register(app, route)
+  }
+  app.options('*', (c) => preflight(parts, c))
+  addPages(app, parts)
+  addProbes(app, parts)
+  // Not a route for all that is left: every request would match two of them, and go the long way.
+  const unknown = serveRoute(parts, UNKNOWN_ROUTE)
+  app.notFound((c) => {
+    if (c.req.path.startsWith(`${BASE}/`)) return unknown(c)
+    return failure(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.path.slice(0, 200)}. /docs tells what there is.`))
+  })
+  return app
+}
+
+/** What is below /api/v1 and in no table. Also for this a key is needed: whoever has none is told nothing. */
+const UNKNOWN_ROUTE: Route = {
+  method: 'get',
+  path: '/*',
+  tag: '',
+  summary: '',
+  scope: 'read',
+  reach: 'task',
+  result: schemas.Written,
+  handle: async ({ c }) => {
+    const route = `${c.req.method} ${c.req.path.slice(0, 200)}`
+    const [first = ''] = c.req.path.slice(BASE.length + 1).split('/')
+    if (NOT_SERVED.has(first)) {
+      throw new HoldfastError('UNIMPLEMENTED', `${route} is not served here. docs/protocol.md lists what is.`, { details: { route } })
+    }
+    throw new HoldfastError('NOT_FOUND', `There is no route ${route}. /docs tells what there is.`, { details: { route } })
+  },
+}
+
+function preflight({ guard: { origins } }: ServerParts, c: Context): Response {
+  const origin = c.req.header('origin')
+  if (origin === undefined || !origins.includes(origin))
+    return failure(new HoldfastError('PERMISSION_DENIED', 'Pages of other origins may not use this server.'))
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...corsHeaders(origin),
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-API-Key, X-Request-Id',
+      'access-control-max-age': '600',
+    },
+  })
+}
+
+function addPages(app: OpenAPIHono, parts: ServerParts): void {
+  let document: object | undefined
+  const documented = (): object => {
+    document ??= documentOf(app, parts.version)
+    return document
+  }
+  const page = (path: string, answer: (c: Context) => Response | Promise<Response>): void => {
+    app.get(path, async (c) => {
+      try {
+        guard(parts.guard, c.req.header('host'), c.req.header('origin'))
+        return await answer(c)
+      } catch (error) {
+        return failure(error)
+      }
+    })
+  }
+  page('/openapi.json', () => Response.json(documented()))
+  page('/docs', () => pageResponse('Holdfast: the interface', docsPage(documented())))
+  page('/', () => redirect('/docs'))
+  page('/login', async (c) => {
+    parts.attempts.spend(addressOf(c))
+    const record = parts.logins.use(c.req.query('code') ?? '')
+    if (record === undefined)
+      return pageResponse('Used up', '<h1>This link was used before</h1><p>Start the server again for another one.</p>', {}, 401)
+    await parts.audit.record({ key: record.id, space: record.space, action: 'GET /login', session: null, status: 303, request: '' })
+    return redirect('/', { 'set-cookie': cookieFor(parts, record) })
+  })
+  page('/shared/:token', async (c) => {
+    parts.attempts.spend(addressOf(c))
+    const shared = await parts.store.shared(c.req.param('token') ?? '', { from: 'start', limit: 1000 })
+    return pageResponse(shared.title ?? 'A shared session', sharedPage(shared), UNLISTED)
+  })
+}
+
+function addProbes(app: OpenAPIHono, parts: ServerParts): void {
+  app.get('/health', () => Response.json({ status: 'ok', healthy: true, version: parts.version }))
+  app.get('/ready', async () => {
+    const { ready, checks } = await readiness(parts)
+    return Response.json({ status: ready ? 'ready' : 'not_ready', checks }, { status: ready ? 200 : 503 })
+  })
+  app.get('/metrics', async (c) => {
+    try {
+      guard(parts.guard, c.req.header('host'), c.req.header('origin'))
+      const principal = await authenticate(parts, c)
+      requireScope(principal, 'admin')
+      // They tell of all spaces, so they are for whoever runs the server.
+      if (principal.space !== parts.store.space) throw new HoldfastError('PERMISSION_DENIED', 'Metrics are for who runs the server.')
+      return new Response(await parts.metrics.registry.metrics(), { headers: { 'content-type': parts.metrics.registry.contentType } })
+    } catch (error) {
+      return failure(error)
+    }
+  })
+}
+
+/** Only what keeps it from answering reads makes a server unready; the rest is told. */
+async function readiness({ store, worker, load }: ServerParts): Promise<{ ready: boolean; checks: Record<string, unknown> }> {
+  const read = await store
+    .in(STORE_SPACE)
+    .session('keys')
+    .then((session) => session.version())
+    .then(
+      () => 'ok',
+      (error: unknown) => (error instanceof HoldfastError ? error.code : 'INTERNAL'),
+    )
+  const status = worker?.status
+  return {
+    ready: read === 'ok' && !load.stopping,
+    checks: {
+      store: read,
+      stopping: load.stopping,
+      requests: load.requests,
+      worker: status === undefined ? 'elsewhere' : { running: status.running, waiting: status.waiting, failed: status.failed },
+      breaker: status?.breaker.state ?? null,
+    },
+  }
+}
+
+function redirect(to: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, {
+    status: 303,
+    headers: { location: to, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', ...headers },
+  })
+}
+
+function failure(error: unknown): Response {
+  const { status, body } = failureOf(error, { ifMatch: false })
+  return new Response(body, { status, headers: { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' } })
+}

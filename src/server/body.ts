@@ -1,0 +1,98 @@
+/** Bodies of requests: bytes within the limit, as UTF-8, as JSON whose integers are kept and whose nesting can be borne. */
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
+import { HoldfastError } from '../errors.ts'
+import { roundedInteger } from '../record/integers.ts'
+import { LIMITS } from '../record/limits.ts'
+import { invalid } from '../session/check.ts'
+import { SERVER_LIMITS } from './limits.ts'
+
+interface Bindings {
+  readonly incoming?: IncomingMessage
+}
+
+/** A header of a request, from the connection itself where there is one: it is looked for a dozen times a request. */
+export function headerOf(c: Context, name: string): string | undefined {
+  const { incoming } = (c.env ?? {}) as Bindings
+  if (incoming === undefined) return c.req.header(name)
+  const value = incoming.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** What was sent; undefined if nothing was. */
+export async function readJson(c: Context): Promise<unknown> {
+  const bytes = await readBytes(c)
+  if (bytes.length === 0) return undefined
+  const type = headerOf(c, 'content-type')
+  // A page of somebody else can send a form or plain text without being asked; JSON it cannot.
+  if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
+    throw invalid(`The body must be JSON, with the content type application/json; got ${type.slice(0, 100)}.`)
+  }
+  return parseJson(bytes)
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch (error) {
+    throw invalid('The body is not UTF-8.', error)
+  }
+  const rounded = roundedInteger(text)
+  if (rounded !== undefined)
+    throw invalid(`The body has the integer ${rounded.slice(0, 40)}, which JSON readers would round. Send it as a text.`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw invalid(`The body is not JSON: ${(error as Error).message.slice(0, 200)}`, error)
+  }
+  // Nothing can be nested deeper than it has brackets; and a message stands two levels below the body.
+  if (text.length > LIMITS.jsonDepth && isDeeper(value, LIMITS.jsonDepth + 2)) {
+    throw invalid(`The body is nested deeper than ${LIMITS.jsonDepth} levels.`)
+  }
+  return value
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false
+  if (levels === 0) return true
+  for (const item of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(item, levels - 1)) return true
+  return false
+}
+
+async function readBytes(c: Context): Promise<Uint8Array> {
+  const length = Number(headerOf(c, 'content-length') ?? 0)
+  if (length > SERVER_LIMITS.bodyBytes) throw tooLarge()
+  const { incoming } = (c.env ?? {}) as Bindings
+  // Read from the connection itself where there is one: a stream around it takes longer than the request.
+  if (incoming !== undefined) return readIncoming(incoming)
+  const bytes = new Uint8Array(await c.req.arrayBuffer())
+  if (bytes.length > SERVER_LIMITS.bodyBytes) throw tooLarge()
+  return bytes
+}
+
+function readIncoming(incoming: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    incoming.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= SERVER_LIMITS.bodyBytes) chunks.push(chunk)
+      // What is still coming is read and forgotten, so that the answer can be.
+      else reject(tooLarge())
+    })
+    incoming.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    const cut = (): void => reject(new HoldfastError('INVALID_ARGUMENT', 'The body ended before it was complete.'))
+    incoming.on('error', cut)
+    incoming.on('aborted', cut)
+  })
+}
+
+function tooLarge(): HoldfastError {
+  return new HoldfastError('PAYLOAD_TOO_LARGE', `The body is larger than ${SERVER_LIMITS.bodyBytes} bytes. Split it.`, {
+    details: { limit: SERVER_LIMITS.bodyBytes },
+  })
+}

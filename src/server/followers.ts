@@ -1,0 +1,290 @@
+/**
+ * Followers: any number of streams that tell what happens to sessions, for the price of one look at the feed. Whoever follows a session
+ * that nothing happens to costs memory and no work; those who follow the same one share what is read of its journal.
+ *
+ * A follower of a session first reads by itself what it has missed, while what comes meanwhile waits; events carry positions in the
+ * journal, so nothing is told twice and nothing is left out. Followers of all sessions are told which ones have changed, and what
+ * they are now: such an event may come again, and never says less than the one before.
+ */
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { type Change, ChangeReader } from '../store/follow.ts'
+import { infoOf, type SessionInfo } from '../store/info.ts'
+import type { StoreParts } from '../store/parts.ts'
+import { Waiter } from '../store/waiter.ts'
+import { changeFields } from '../wire/messages.ts'
+import { sessionFields } from '../wire/sessions.ts'
+import type { EventStream } from './event-stream.ts'
+import { SERVER_LIMITS } from './limits.ts'
+
+/** A topic that nothing came for in so long lets go of what it has read. */
+const REST_MS = 10_000
+
+export interface SpaceFollower {
+  readonly space: string
+  /** Only sessions of this owner. */
+  readonly owner: string | null
+  readonly stream: EventStream
+  /** Cursors tell how much happens in a store, which is not for one space to know. */
+  readonly seal: (cursor: string) => string
+}
+
+export class Followers {
+  readonly #parts: StoreParts
+  readonly #topics = new Map<string, Topic>()
+  readonly #ofSpaces = new Set<SpaceFollower>()
+  readonly #streams = new Set<EventStream>()
+  readonly #stopping = new AbortController()
+  #looking: Promise<void> | undefined
+  #cursor: string | undefined
+  #heart: NodeJS.Timeout | undefined
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+  }
+
+  get size(): number {
+    return this.#streams.size
+  }
+
+  /** Whether one more may come. */
+  admit(): void {
+    if (this.#streams.size >= SERVER_LIMITS.followers) {
+      throw new HoldfastError('RESOURCE_EXHAUSTED', 'Too many streams of events are open. Try again later.')
+    }
+  }
+
+  /** Tells a stream what happens to a session, behind a cursor or from now on. */
+  async followSession(space: string, session: string, after: string | undefined): Promise<(stream: EventStream) => void> {
+    const name = this.#parts.engine.name(space, session)
+    const { journal, replica } = this.#parts.replicas.of(name)
+    const end = await replica.end()
+    const behind = after === undefined ? undefined : readerBehind(journal, after)
+    // A cursor that is none of ours is as good as one that no longer fits.
+    const isLost = after !== undefined && behind === undefined
+    await this.#look()
+    return (stream) => {
+      let topic = this.#topics.get(name)
+      if (topic === undefined) {
+        topic = new Topic(new ChangeReader(journal, end), () => new ChangeReader(journal, (topic as Topic).cursor ?? end))
+        this.#topics.set(name, topic)
+      }
+      const follower = new Follower(session, stream, end)
+      topic.followers.add(follower)
+      this.#keep(stream, () => {
+        topic?.followers.delete(follower)
+        if (topic?.followers.size === 0) this.#topics.delete(name)
+      })
+      // From here on it can be resumed, also if nothing comes before it breaks.
+      const [id, type] = after === undefined || isLost ? [`${end}-reset`, isLost ? 'reset' : 'ready'] : [after, 'ready']
+      stream.send({ id, type, data: isLost ? changeFields(session, RESET) : { session_id: session } })
+      void follower.catchUp(behind)
+      // Between the end that was read and this moment something may have come, and been announced to others only.
+      void topic.pump()
+    }
+  }
+
+  /** Tells a stream which sessions of a space change, behind a cursor or from now on. */
+  async followSpace(follower: SpaceFollower, after: string | undefined): Promise<void> {
+    const { stream, seal } = follower
+    await this.#look()
+    const missed = await this.#parts.engine.changes(after)
+    this.#ofSpaces.add(follower)
+    this.#keep(stream, () => this.#ofSpaces.delete(follower))
+    stream.send({ id: seal(missed.cursor), type: after !== undefined && missed.reset ? 'reset' : 'ready', data: {} })
+    if (after === undefined || missed.reset) return
+    await this.#tellOf(missed.names, [follower], missed.cursor)
+  }
+
+  /** Ends every stream. */
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    clearInterval(this.#heart)
+    for (const stream of [...this.#streams]) stream.close()
+    await this.#looking
+  }
+
+  #keep(stream: EventStream, onClosed: () => void): void {
+    this.#streams.add(stream)
+    this.#heart ??= setInterval(() => {
+      for (const one of this.#streams) one.beat()
+    }, SERVER_LIMITS.heartbeatMs).unref()
+    stream.onClosed(() => {
+      this.#streams.delete(stream)
+      onClosed()
+    })
+  }
+
+  /** Begins to look at the feed, if nobody does; from where it begins nothing is missed. */
+  async #look(): Promise<void> {
+    if (this.#looking !== undefined) return
+    this.#cursor ??= (await this.#parts.engine.changes()).cursor
+    this.#looking ??= this.#run().catch(() => this.close())
+  }
+
+  async #run(): Promise<void> {
+    const { engine, clock } = this.#parts
+    const waiter = new Waiter(engine, clock, this.#stopping.signal)
+    try {
+      for (; !waiter.ended; await waiter.wait()) {
+        if (this.#streams.size === 0) continue
+        const changes = await this.#changes()
+        if (changes === undefined) continue
+        const topics = changes.reset ? [...this.#topics.values()] : changes.names.flatMap((name) => this.#topics.get(name) ?? [])
+        await Promise.all(topics.map((topic) => topic.pump()))
+        if (changes.reset) for (const { stream, seal } of this.#ofSpaces) stream.send({ id: seal(changes.cursor), type: 'reset', data: {} })
+        else await this.#tellOf(changes.names, [...this.#ofSpaces], changes.cursor)
+        for (const topic of this.#topics.values()) topic.rest(clock.monotonicMs())
+      }
+    } finally {
+      waiter.close()
+    }
+  }
+
+  /** Undefined if the store cannot tell just now. */
+  async #changes() {
+    try {
+      const changes = await this.#parts.engine.changes(this.#cursor)
+      this.#cursor = changes.cursor
+      return changes
+    } catch (error) {
+      if (error instanceof HoldfastError && error.retryable) return undefined
+      throw error
+    }
+  }
+
+  async #tellOf(names: readonly string[], followers: readonly SpaceFollower[], cursor: string): Promise<void> {
+    if (followers.length === 0) return
+    for (const name of new Set(names)) {
+      const changed = await this.#infoOf(name)
+      if (changed === undefined) continue
+      for (const { space, owner, stream } of followers) {
+        if (changed.space !== space || (owner !== null && changed.info.owner !== owner)) continue
+        stream.send({ id: undefined, type: 'session.changed', data: sessionFields(changed.info) })
+      }
+    }
+    // Only behind all of them: whoever resumes from here has missed none.
+    for (const { stream, seal } of followers) stream.send({ id: seal(cursor), type: 'seen', data: {} })
+  }
+
+  async #infoOf(name: string): Promise<{ space: string; info: SessionInfo } | undefined> {
+    try {
+      const { replica } = this.#parts.replicas.once(name)
+      const { state } = await replica.read()
+      if (state.space === null || state.id === null || state.status === 'absent') return undefined
+      return { space: state.space, info: infoOf(state.id, state, replica.damage) }
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code !== 'CLOSED') return undefined
+      throw error
+    }
+  }
+}
+
+const RESET: Change = {
+  cursor: '',
+  type: 'reset',
+  at: '',
+  version: '',
+  messages: [],
+  record: { v: 1, id: '', at: '', type: 'reset', prev: '' },
+}
+
+function readerBehind(journal: Journal, cursor: string): ChangeReader | undefined {
+  try {
+    return new ChangeReader(journal, cursor)
+  } catch (error) {
+    if (error instanceof HoldfastError) return undefined
+    throw error
+  }
+}
+
+/** What is read of one journal, for all who follow it. */
+class Topic {
+  readonly followers = new Set<Follower>()
+  readonly #anew: () => ChangeReader
+  #reader: ChangeReader | undefined
+  #changedMs: number | undefined
+  #pumping: Promise<void> = Promise.resolve()
+  cursor: string | undefined
+
+  constructor(reader: ChangeReader, anew: () => ChangeReader) {
+    this.#reader = reader
+    this.#anew = anew
+  }
+
+  /** Reads what is new, one call after the other. */
+  pump(): Promise<void> {
+    this.#pumping = this.#pumping.then(() => this.#read())
+    return this.#pumping
+  }
+
+  /** What a reader knows of a segment is worth keeping only while something happens. */
+  rest(nowMs: number): void {
+    this.#changedMs ??= nowMs
+    if (nowMs - this.#changedMs > REST_MS) this.#reader = undefined
+  }
+
+  async #read(): Promise<void> {
+    this.#reader ??= this.#anew()
+    this.#changedMs = undefined
+    try {
+      for await (const change of this.#reader.news()) {
+        this.cursor = change.cursor
+        for (const follower of this.followers) follower.take(change)
+      }
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error
+      // It cannot be read just now: they come back, and are told why.
+      for (const follower of this.followers) follower.stream.close()
+    }
+  }
+}
+
+class Follower {
+  readonly stream: EventStream
+  readonly #session: string
+  /** Of the last record that it was told of. */
+  #position: number
+  /** What came while it read what it had missed. */
+  #waiting: Change[] | undefined = []
+
+  constructor(session: string, stream: EventStream, end: number) {
+    this.#session = session
+    this.stream = stream
+    this.#position = end - 1
+  }
+
+  async catchUp(behind: ChangeReader | undefined): Promise<void> {
+    if (behind !== undefined) {
+      this.#position = -1
+      try {
+        for await (const change of behind.news()) {
+          if (!this.stream.isOpen) return
+          this.#tell(change)
+        }
+      } catch {
+        // The journal cannot be read just now: it comes back.
+        return this.stream.close()
+      }
+    }
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const change of waiting) this.take(change)
+  }
+
+  take(change: Change): void {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(change)
+      if (this.#waiting.length > SERVER_LIMITS.followerBytes / 1024) this.stream.close()
+    } else if (change.type === 'reset' || positionOf(change) > this.#position) this.#tell(change)
+  }
+
+  #tell(change: Change): void {
+    this.#position = positionOf(change)
+    this.stream.send({ id: change.cursor, type: change.type, data: changeFields(this.#session, change) })
+  }
+}
+
+function positionOf({ cursor }: Change): number {
+  return Number.parseInt(cursor, 10)
+}

@@ -1,0 +1,43 @@
+/** What one server lets one caller do. Everything that can grow has its limit here; limits of records are those of the store. */
+import { LIMITS } from '../record/limits.ts'
+
+export const SERVER_LIMITS = {
+  /** A body may hold one record of the store, and what stands around it. */
+  bodyBytes: LIMITS.recordBytes + 64 * 1024,
+  /** Messages of one batch: what clients of this interface know. */
+  batchMessages: 100,
+  /** Requests under way; more are told to come back. */
+  requests: 2000,
+  /** Streams of events. */
+  followers: 20_000,
+  /** Bytes that wait for a follower that does not read; beyond that it is cut off, and may resume. */
+  followerBytes: 1024 * 1024,
+  /** Requests of one key a second, and how many may come at once. */
+  requestsPerSecond: 20_000,
+  requestBurst: 40_000,
+  /** Attempts without a good key, and openings of shares, of one address: a second, and at once. */
+  attemptsPerSecond: 5,
+  attemptBurst: 100,
+  /** Addresses and keys that are counted; the longest unseen is forgotten first. */
+  counted: 10_000,
+  /** How long the head of a request, and all of it, may take to arrive. A connection that dribbles holds nothing for long. */
+  headMs: 10_000,
+  requestMs: 60_000,
+  /** How long a connection may stay open between requests. */
+  idleMs: 65_000,
+  /** How long a commit is waited for, at most, unless the caller wants less. */
+  waitMs: 120_000,
+  /** Followers hear something at least this often, so that what lies between does not take them for dead. */
+  heartbeatMs: 15_000,
+  /** What is under way when the server stops has this long. */
+  stopMs: 8000,
+  /** Tokens live this long at most, and unless told. */
+  tokenSeconds: 24 * 3600,
+  tokenDefaultSeconds: 900,
+  /** What a browser was given by the ready link. */
+  cookieSeconds: 30 * 24 * 3600,
+  /** Answers from this size on are compressed if the caller takes that. */
+  compressBytes: 1024,
+  /** Messages that are looked through for the outputs of tools, from the newest on. */
+  toolResultMessages: 10_000,
+} as const satisfies Record<string, number>

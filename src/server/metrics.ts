@@ -1,0 +1,134 @@
+/** What can be counted, for Prometheus: requests by route, what the engine does, the worker, followers. Names are `holdfast_…`. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { WorkerStatus } from '../commit/worker.ts'
+import type { Engine, Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+
+/** What is looked at when somebody asks. */
+export interface Readings {
+  readonly inFlight: () => number
+  readonly followers: () => number
+  readonly worker: () => WorkerStatus | undefined
+}
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const RECORDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+const NEWLINE = 0x0a
+
+type Observe = { observe(value: number): void }
+
+export class Metrics {
+  readonly registry = new Registry()
+  readonly messages: Counter
+  readonly damaged: Counter
+  readonly #requests: Histogram
+  readonly #byRequest = new Map<string, Observe>()
+  readonly #syncs: Histogram
+  readonly #records: Histogram
+  readonly #bytes: Counter
+  readonly #failures: Counter
+
+  constructor() {
+    const registers = [this.registry]
+    collectDefaultMetrics({ register: this.registry })
+    this.#requests = new Histogram({
+      name: 'holdfast_request_seconds',
+      help: 'How long requests took.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: SECONDS,
+      registers,
+    })
+    this.messages = new Counter({ name: 'holdfast_appended_messages_total', help: 'Messages appended over HTTP.', registers })
+    this.damaged = new Counter({ name: 'holdfast_damage_seen_total', help: 'Answers about sessions in which damage was found.', registers })
+    this.#syncs = new Histogram({
+      name: 'holdfast_journal_sync_seconds',
+      help: 'How long it took to write a group of records and have it on the disk.',
+      buckets: SECONDS,
+      registers,
+    })
+    this.#records = new Histogram({
+      name: 'holdfast_journal_group_records',
+      help: 'How many records went to the disk together.',
+      buckets: RECORDS,
+      registers,
+    })
+    this.#bytes = new Counter({ name: 'holdfast_journal_bytes_total', help: 'Bytes written to journals.', registers })
+    this.#failures = new Counter({
+      name: 'holdfast_journal_failures_total',
+      help: 'Writes that failed, by code.',
+      labelNames: ['code'],
+      registers,
+    })
+  }
+
+  request(method: string, route: string, status: number, seconds: number): void {
+    const name = `${method} ${route} ${status}`
+    let of = this.#byRequest.get(name)
+    if (of === undefined) {
+      of = this.#requests.labels({ method, route, status: String(status) })
+      this.#byRequest.set(name, of)
+    }
+    of.observe(seconds)
+  }
+
+  /** Gauges are read when they are asked for. */
+  read({ inFlight, followers, worker }: Readings): void {
+    this.#gauge('holdfast_requests_in_flight', 'Requests under way.', inFlight)
+    this.#gauge('holdfast_followers', 'Open streams of events.', followers)
+    this.#gauge('holdfast_worker_running', 'Tasks that this worker has begun.', () => worker()?.running ?? 0)
+    this.#gauge('holdfast_worker_queue', 'Tasks and sessions that wait for this worker.', () => worker()?.waiting ?? 0)
+    this.#gauge('holdfast_worker_breaker_open', 'Whether the model is out of service.', () =>
+      worker()?.breaker.state === 'closed' || worker() === undefined ? 0 : 1,
+    )
+    const tasks: Gauge = new Gauge({
+      name: 'holdfast_worker_tasks',
+      help: 'Tasks that this worker ended since it began, by how.',
+      labelNames: ['status'],
+      registers: [this.registry],
+      collect: () => {
+        tasks.set({ status: 'completed' }, worker()?.completed ?? 0)
+        tasks.set({ status: 'failed' }, worker()?.failed ?? 0)
+      },
+    })
+  }
+
+  /** Counts what goes through an engine, in front of its own methods; whatever else it can stays as it is. */
+  meter(engine: Engine): Engine {
+    const open = engine.journal.bind(engine)
+    engine.journal = (name) => this.#meterJournal(open(name))
+    return engine
+  }
+
+  #meterJournal(journal: Journal): Journal {
+    if (Object.hasOwn(journal, 'append')) return journal
+    const append = journal.append.bind(journal)
+    journal.append = async (segment, at, group, options) => {
+      const started = performance.now()
+      try {
+        const appended = await append(segment, at, group, options)
+        if (!appended.moved) {
+          this.#syncs.observe((performance.now() - started) / 1000)
+          this.#records.observe(recordsIn(group))
+          this.#bytes.inc(appended.placed)
+        }
+        if (appended.refusal !== undefined) this.#failures.inc({ code: appended.refusal.code })
+        return appended
+      } catch (error) {
+        this.#failures.inc({ code: error instanceof HoldfastError ? error.code : 'INTERNAL' })
+        throw error
+      }
+    }
+    return journal
+  }
+
+  #gauge(name: string, help: string, value: () => number): void {
+    const gauge: Gauge = new Gauge({ name, help, registers: [this.registry], collect: () => gauge.set(value()) })
+  }
+}
+
+/** Every record has a line in front of it. */
+function recordsIn(group: Uint8Array): number {
+  let lines = 0
+  for (let at = group.indexOf(NEWLINE); at !== -1; at = group.indexOf(NEWLINE, at + 1)) lines++
+  return lines / 2
+}

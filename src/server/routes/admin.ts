@@ -1,0 +1,185 @@
+/** What an operator of a space does: keys and tokens, purging, verifying. */
+import { z } from '@hono/zod-openapi'
+import { doctor as examine } from '../../doctor/doctor.ts'
+import { HoldfastError } from '../../errors.ts'
+import { purgedFields } from '../../wire/operations.ts'
+import { given } from '../given.ts'
+import { derivedSecret, type KeyRecord } from '../keys.ts'
+import { SERVER_LIMITS } from '../limits.ts'
+import { requireScope, SCOPES } from '../principal.ts'
+import { type Route, route } from '../route.ts'
+import * as schemas from '../schemas.ts'
+
+/** A key as its operator sees it. */
+export function keyFields({ id, space, scope, owner, name, createdAt, expiresAt, revokedAt }: KeyRecord) {
+  return { key_id: id, space, scope, owner, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt }
+}
+
+const time = z.iso.datetime({ offset: true })
+
+const createKey = route({
+  method: 'post',
+  path: '/keys',
+  tag: 'admin',
+  summary: 'Makes a key for this space, and tells it this once. With `replaces`, the other one goes on being good for a while.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  body: z.object({
+    scope: z.enum(SCOPES).default('write'),
+    owner: z.string().optional().openapi({ description: 'it sees and makes only sessions of this owner' }),
+    name: z.string().optional(),
+    expires_at: time.optional(),
+    replaces: z.string().optional(),
+    overlap_seconds: z
+      .number()
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(86_400),
+  }),
+  result: schemas.NewKey,
+  handle: async ({ parts, principal, body, write }) => {
+    const { scope, owner, name, expires_at, replaces, overlap_seconds } = body
+    const secret = write.key === undefined ? undefined : derivedSecret(principal.secret, 'key', principal.space, write.key)
+    const { key, record } = await parts.keys.create({
+      space: principal.space,
+      scope,
+      overlapMs: overlap_seconds * 1000,
+      ...given({ owner, name, replaces, secret, expiresAt: expires_at === undefined ? undefined : new Date(expires_at) }),
+    })
+    return { result: { ...keyFields(record), key } }
+  },
+})
+
+const listKeys = route({
+  method: 'get',
+  path: '/keys',
+  tag: 'admin',
+  summary: 'The keys of this space, without what opens.',
+  scope: 'admin',
+  reach: 'space',
+  result: z.array(schemas.Key),
+  handle: async ({ parts, principal }) => ({ result: (await parts.keys.list(principal.space)).map(keyFields) }),
+})
+
+const revokeKey = route({
+  method: 'delete',
+  path: '/keys/{kid}',
+  tag: 'admin',
+  summary: 'Revokes a key of this space, and every token that was made from it.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  result: schemas.Key,
+  handle: async ({ parts, principal, param }) => ({ result: keyFields(await parts.keys.revoke(param('kid'), principal.space)) }),
+})
+
+const createToken = route({
+  method: 'post',
+  path: '/tokens',
+  tag: 'admin',
+  summary: 'A token that lives for minutes and opens one session, or the sessions of one owner: for a browser, which must not hold a key.',
+  scope: 'read',
+  reach: 'own',
+  door: true,
+  body: z.object({
+    session_id: z.string().optional(),
+    owner: z.string().optional(),
+    scope: z.enum(['read', 'write']).default('read'),
+    expires_in: z.number().int().min(1).max(SERVER_LIMITS.tokenSeconds).default(SERVER_LIMITS.tokenDefaultSeconds),
+  }),
+  result: schemas.Token,
+  handle: async ({ parts, principal, body, store }) => {
+    const { session_id, owner, scope, expires_in } = body
+    if (principal.kind !== 'key' && principal.kind !== 'cookie') throw new HoldfastError('PERMISSION_DENIED', 'A token is made from a key.')
+    requireScope(principal, scope)
+    if (principal.owner !== null && owner !== undefined && owner !== principal.owner) {
+      throw new HoldfastError('PERMISSION_DENIED', 'This key is bound to another owner.')
+    }
+    if (session_id === undefined && owner === undefined) {
+      throw new HoldfastError('INVALID_ARGUMENT', 'Name what the token opens: a "session_id", an "owner", or both.')
+    }
+    const expires = store.parts.clock.now() + expires_in * 1000
+    const { token, claims } = parts.keys.issue(
+      { digest: principal.secret },
+      { key: principal.id, space: principal.space, scope, owner: owner ?? principal.owner, session: session_id ?? null, expires },
+    )
+    const result = {
+      token,
+      token_id: claims.id,
+      scope,
+      session_id: claims.session,
+      owner: claims.owner,
+      expires_at: new Date(expires).toISOString(),
+    }
+    return { result }
+  },
+})
+
+const revokeToken = route({
+  method: 'delete',
+  path: '/tokens/{token}',
+  tag: 'admin',
+  summary: 'Revokes a token of this space before its time, by the token itself.',
+  scope: 'write',
+  reach: 'own',
+  door: true,
+  result: z.object({ token_id: z.string() }),
+  handle: async ({ parts, principal, param }) => {
+    const verified = await parts.keys.verify(param('token'))
+    if (verified === undefined || verified.claims.space !== principal.space) {
+      throw new HoldfastError('NOT_FOUND', 'There is no such token: it has expired, it was revoked, or it never was.')
+    }
+    await parts.keys.revokeToken(verified.claims.id)
+    return { result: { token_id: verified.claims.id } }
+  },
+})
+
+const purge = route({
+  method: 'post',
+  path: '/purge',
+  tag: 'admin',
+  summary: 'Destroys what was deleted long ago, but for what a fork still reaches.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  long: true,
+  body: z.object({
+    older_than_seconds: z
+      .number()
+      .min(0)
+      .default(30 * 86_400),
+    dry_run: z.boolean().default(false),
+  }),
+  result: z.array(schemas.Purged),
+  handle: async ({ store, body: { older_than_seconds, dry_run } }) => {
+    const result: object[] = []
+    for await (const purged of store.purge({ olderThanMs: older_than_seconds * 1000, dryRun: dry_run }))
+      result.push(purgedFields(purged, dry_run))
+    return { result }
+  },
+})
+
+const doctor = route({
+  method: 'post',
+  path: '/doctor',
+  tag: 'admin',
+  summary: 'Verifies every checksum and chain of this space, or of one session of it. Changes nothing.',
+  scope: 'admin',
+  reach: 'space',
+  long: true,
+  body: z.object({ session_id: z.string().optional() }),
+  result: z.object({ sessions: z.number().int(), findings: z.array(schemas.Finding) }),
+  handle: async ({ store, body: { session_id: session } }) => {
+    const findings: object[] = []
+    let sessions = 0
+    const onProgress = ({ done }: { readonly done: number }): void => {
+      sessions = done
+    }
+    for await (const finding of examine(store, { ownSpace: true, onProgress, ...given({ session }) })) findings.push(finding)
+    return { result: { sessions, findings } }
+  },
+})
+
+export const adminRoutes: readonly Route[] = [createKey, listKeys, revokeKey, createToken, revokeToken, purge, doctor]

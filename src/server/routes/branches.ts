@@ -1,0 +1,138 @@
+/** Moving along the branches of a session, and sessions that come from it. */
+import { z } from '@hono/zod-openapi'
+import type { JsonObject } from '../../record/record.ts'
+import type { TreeNode } from '../../store/family.ts'
+import type { Store } from '../../store/store.ts'
+import { turnFields, writtenFields } from '../../wire/operations.ts'
+import { snapshotFields, treeFields } from '../../wire/sessions.ts'
+import { given } from '../given.ts'
+import { type Route, route } from '../route.ts'
+import * as schemas from '../schemas.ts'
+import { ownerFor } from './sessions.ts'
+
+const fork = route({
+  method: 'post',
+  path: '/sessions/{id}/fork',
+  tag: 'branches',
+  summary: 'A session that begins with this one’s messages. Shares them, copies nothing.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({
+    at: z.string().optional().openapi({ description: 'the message that it ends with; the last one unless told' }),
+    session_id: z.string().optional(),
+    child: z.boolean().optional().openapi({ description: 'a sub-agent’s session instead, which begins with nothing' }),
+    ...schemas.Description,
+  }),
+  result: z.object({ session_id: z.string(), version: z.string(), parent: z.string() }),
+  handle: async (call) => {
+    const { body, write, principal } = call
+    const { at, session_id: id, child, title, tags, workspace, metadata } = body
+    const owner = ownerFor(principal, body.owner)
+    const of = await call.session()
+    const options = { ...given({ id, title, tags, owner, workspace, metadata: metadata as JsonObject | undefined }), ...write }
+    const begotten = child === true ? await of.child(options) : await of.fork({ ...options, ...given({ at }) })
+    const version = await begotten.version()
+    return { result: { session_id: begotten.id, version, parent: of.id }, version }
+  },
+})
+
+const tree = route({
+  method: 'get',
+  path: '/sessions/{id}/tree',
+  tag: 'branches',
+  summary: 'The session with its forks and children, and theirs.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.Tree,
+  handle: async (call) => {
+    const { owner, session } = call.principal
+    const root = await (await call.session()).tree()
+    // Whoever is bound to one session, or to one owner, does not learn of others'.
+    if (session !== null) return { result: treeFields({ ...root, children: [] }) }
+    return { result: treeFields(owner === null ? root : await ownedOnly(call.store, root, owner)) }
+  },
+})
+
+async function ownedOnly(store: Store, node: TreeNode, owner: string): Promise<TreeNode> {
+  const children: TreeNode[] = []
+  for (const child of node.children) {
+    const info = child.status === 'ok' || child.status === 'damaged' ? await (await store.session(child.session)).info() : undefined
+    if (info?.owner === owner) children.push(await ownedOnly(store, child, owner))
+  }
+  return { ...node, children }
+}
+
+const takeSnapshot = route({
+  method: 'post',
+  path: '/sessions/{id}/snapshots',
+  tag: 'branches',
+  summary: 'Names the last message, or another one, so that one can go back to it.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({ name: z.string(), at: z.string().optional() }),
+  result: schemas.Written,
+  handle: async (call) => {
+    const { name, at } = call.body
+    const session = await call.session()
+    const written = await session.snapshot(name, { ...call.write, ...given({ at }) })
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+const snapshots = route({
+  method: 'get',
+  path: '/sessions/{id}/snapshots',
+  tag: 'branches',
+  summary: 'The snapshots of a session.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.Snapshots,
+  handle: async (call) => {
+    const { snapshots: taken, version } = await (await call.session()).info()
+    return { result: taken.map(snapshotFields), version }
+  },
+})
+
+const revert = route({
+  method: 'post',
+  path: '/sessions/{id}/revert',
+  tag: 'branches',
+  summary: 'Goes back, or over, to a snapshot or a message. Nothing is destroyed, and undo returns.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({ to: z.string().openapi({ description: 'a snapshot, or the id of a message' }) }),
+  result: schemas.Written,
+  handle: async (call) => {
+    const session = await call.session()
+    const written = await session.revert(call.body.to, call.write)
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+const undo = route({
+  method: 'post',
+  path: '/sessions/{id}/undo',
+  tag: 'branches',
+  summary: 'Takes back the last revert that was not taken back.',
+  scope: 'write',
+  reach: 'session',
+  result: schemas.Written,
+  handle: async (call) => {
+    const session = await call.session()
+    const written = await session.undo(call.write)
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+const turn = route({
+  method: 'get',
+  path: '/sessions/{id}/turn',
+  tag: 'branches',
+  summary: 'Whether the last turn is complete, unanswered or interrupted, with its open tool calls.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.Turn,
+  handle: async (call) => ({ result: turnFields(await (await call.session()).turn()) }),
+})
+
+export const branchRoutes: readonly Route[] = [fork, tree, takeSnapshot, snapshots, revert, undo, turn]

@@ -1,0 +1,199 @@
+/** Messages: appended, read, given other content; and the entries beside them. Appending is what is done most, so its body is checked by hand. */
+import { z } from '@hono/zod-openapi'
+import { HoldfastError } from '../../errors.ts'
+import { LIMITS } from '../../record/limits.ts'
+import type { JsonObject } from '../../record/record.ts'
+import { invalid } from '../../session/check.ts'
+import type { Entry } from '../../session/records.ts'
+import { appendedFields, batchFields, pageFields, storedFields } from '../../wire/messages.ts'
+import { entryFields, writtenFields } from '../../wire/operations.ts'
+import { given } from '../given.ts'
+import { SERVER_LIMITS } from '../limits.ts'
+import { type Route, route } from '../route.ts'
+import * as schemas from '../schemas.ts'
+
+/** A message as clients send it: somebody says something. Whatever else stands in it is kept. */
+function checkMessage(message: unknown): JsonObject {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) throw invalid('A message must be an object.')
+  const { role, type } = message as JsonObject
+  if (typeof role !== 'string' && typeof type !== 'string') throw invalid('A message needs a "role", such as "user" or "assistant".')
+  for (const field in message) if (field !== 'role' && field !== 'id' && field !== 'created_at') return message as JsonObject
+  throw invalid('Either "content" or "parts" must be given.')
+}
+
+function checkBatch(body: unknown): { messages: JsonObject[]; ids?: string[] } {
+  const { messages, ids } = (typeof body === 'object' && body !== null ? body : {}) as { messages?: unknown; ids?: unknown }
+  if (!Array.isArray(messages) || messages.length === 0 || messages.length > SERVER_LIMITS.batchMessages) {
+    throw invalid(`"messages" must be an array of 1 to ${SERVER_LIMITS.batchMessages} messages.`)
+  }
+  if (ids !== undefined && !Array.isArray(ids)) throw invalid('"ids" must be an array.')
+  // Null where a message has no id beside it; the store checks the others.
+  const given = ids?.map((id) => id ?? undefined)
+  return { messages: messages.map(checkMessage), ...(given === undefined ? {} : { ids: given }) }
+}
+
+const parent = z.string().optional().openapi({ description: 'the message that this one follows; the last one unless told' })
+
+const append = route({
+  method: 'post',
+  path: '/sessions/{id}/messages',
+  tag: 'messages',
+  summary: 'Appends a message; on the disk when it is answered. Creates a missing session, but never revives a deleted one.',
+  scope: 'write',
+  reach: 'session',
+  query: z.object({ parent, message_id: z.string().optional().openapi({ description: 'its id, where it has none of its own' }) }),
+  body: schemas.Message,
+  checkBody: checkMessage,
+  result: schemas.Appended,
+  handle: async (call) => {
+    const session = await call.session({ creates: true })
+    const { parent: after, message_id } = call.query
+    const ids = message_id === undefined ? undefined : [message_id]
+    const appended = await session.append(call.body, { ...call.write, ...given({ parent: after, ids }) })
+    if (!appended.duplicate) call.parts.metrics.messages.inc()
+    return { result: appendedFields(session.id, appended), version: appended.version }
+  },
+})
+
+const appendBatch = route({
+  method: 'post',
+  path: '/sessions/{id}/messages/batch',
+  tag: 'messages',
+  summary: 'Appends up to 100 messages, all of them or none.',
+  scope: 'write',
+  reach: 'session',
+  query: z.object({ parent }),
+  body: z.object({
+    messages: z.array(schemas.Message).min(1).max(SERVER_LIMITS.batchMessages),
+    ids: z.array(z.string().nullable()).optional().openapi({ description: 'ids of messages that have none of their own' }),
+  }),
+  checkBody: checkBatch,
+  result: schemas.AppendedBatch,
+  handle: async (call) => {
+    const session = await call.session({ creates: true })
+    const { messages, ids } = call.body as ReturnType<typeof checkBatch>
+    const appended = await session.append(messages, { ...call.write, ...given({ ...call.query, ids }) })
+    if (!appended.duplicate) call.parts.metrics.messages.inc(appended.ids.length)
+    return { result: batchFields(session.id, appended), version: appended.version }
+  },
+})
+
+const list = route({
+  method: 'get',
+  path: '/sessions/{id}/messages',
+  tag: 'messages',
+  summary: 'A page of messages, oldest first: the newest live ones unless told.',
+  scope: 'read',
+  reach: 'session',
+  query: z.object({
+    limit: schemas.number.max(LIMITS.pageMessages).optional(),
+    before: z.string().optional(),
+    after: z.string().optional(),
+    from: z.enum(['start', 'end']).optional(),
+    archived: z.enum(['include']).optional().openapi({ description: 'also those that archives hold' }),
+  }),
+  result: schemas.Page,
+  handle: async (call) => {
+    const { limit, before, after, from, archived } = call.query
+    const session = await call.session()
+    const version = await session.version()
+    const page = await session.messages(given({ limit, before, after, from, archived: archived === 'include' ? true : undefined }))
+    return { result: pageFields(page), version }
+  },
+})
+
+const show = route({
+  method: 'get',
+  path: '/sessions/{id}/messages/{mid}',
+  tag: 'messages',
+  summary: 'One message, on whatever branch.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.StoredMessage,
+  handle: async (call) => {
+    const message = await (await call.session()).message(call.param('mid'))
+    if (message === undefined) throw noMessage(call.param('mid'))
+    return { result: storedFields(message) }
+  },
+})
+
+const revisions = route({
+  method: 'get',
+  path: '/sessions/{id}/messages/{mid}/revisions',
+  tag: 'messages',
+  summary: 'Every content that a message has had, the first one first.',
+  scope: 'read',
+  reach: 'session',
+  result: z.array(schemas.StoredMessage),
+  handle: async (call) => {
+    const found = await (await call.session()).revisions(call.param('mid'))
+    if (found.length === 0) throw noMessage(call.param('mid'))
+    return { result: found.map(storedFields) }
+  },
+})
+
+const replace = route({
+  method: 'put',
+  path: '/sessions/{id}/messages/{mid}',
+  tag: 'messages',
+  summary: 'Gives a message other content. What it was stays readable.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({
+    message: z.record(z.string(), z.unknown()),
+    old: z.record(z.string(), z.unknown()).optional().openapi({ description: 'refused unless this is still its content' }),
+  }),
+  result: schemas.Written,
+  handle: async (call) => {
+    const { message, old } = call.body
+    const session = await call.session()
+    const written = await session.replace(call.param('mid'), message, { ...call.write, ...given({ old }) })
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+const entries = route({
+  method: 'get',
+  path: '/sessions/{id}/entries',
+  tag: 'entries',
+  summary: 'Data beside the messages: of one channel, the newest first, or one by its key.',
+  scope: 'read',
+  reach: 'session',
+  query: z.object({ channel: z.string(), key: z.string().optional() }),
+  result: z.array(schemas.Entry),
+  handle: async (call) => {
+    const { channel, key } = call.query
+    const session = await call.session()
+    if (key !== undefined) {
+      const entry = await session.entry(channel, key)
+      return { result: entry === undefined ? [] : [entryFields(entry)] }
+    }
+    const result: object[] = []
+    for await (const entry of session.entries(channel)) result.push(entryFields(entry))
+    return { result }
+  },
+})
+
+const putEntries = route({
+  method: 'put',
+  path: '/sessions/{id}/entries',
+  tag: 'entries',
+  summary: 'Puts data beside the messages, all entries or none. One without a value is removed.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({
+    entries: z.array(z.object({ channel: z.string(), key: z.string(), value: z.unknown().optional() })),
+  }),
+  result: schemas.Written,
+  handle: async (call) => {
+    const session = await call.session({ creates: true })
+    const written = await session.putEntries(call.body.entries as Entry[], call.write)
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+function noMessage(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', 'There is no such message in this session.', { details: { message_id: id } })
+}
+
+export const messageRoutes: readonly Route[] = [append, appendBatch, list, show, revisions, replace, entries, putEntries]

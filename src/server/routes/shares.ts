@@ -1,0 +1,93 @@
+/** Shares: links that let whoever has them read a session as it was. */
+import { z } from '@hono/zod-openapi'
+import { LIMITS } from '../../record/limits.ts'
+import { pageFields } from '../../wire/messages.ts'
+import { writtenFields } from '../../wire/operations.ts'
+import { sharedFields, shareFields } from '../../wire/sessions.ts'
+import { addressOf } from '../authenticate.ts'
+import { given } from '../given.ts'
+import { derivedSecret } from '../keys.ts'
+import { type Route, route } from '../route.ts'
+import * as schemas from '../schemas.ts'
+
+/** A share is not to be found, nor to be told by the pages that it links to. */
+export const UNLISTED = { 'x-robots-tag': 'noindex, nofollow', 'referrer-policy': 'no-referrer' }
+
+const grant = route({
+  method: 'post',
+  path: '/sessions/{id}/shares',
+  tag: 'shares',
+  summary: 'Lets whoever has the token read the session as it is now. The token is told this once.',
+  scope: 'write',
+  reach: 'session',
+  door: true,
+  body: z.object({ expires_at: z.iso.datetime({ offset: true }).nullable().optional() }),
+  result: schemas.Shared,
+  handle: async (call) => {
+    const { write, principal, body } = call
+    const expiresAt = body.expires_at == null ? undefined : new Date(body.expires_at)
+    const session = await call.session()
+    // A call that is repeated has to be answered with the same token, which only who holds the key could compute.
+    const token = write.key === undefined ? undefined : derivedSecret(principal.secret, 'share', principal.space, session.id, write.key)
+    const shared = await session.share({ ...write, ...given({ expiresAt, token }) })
+    return { result: sharedFields(session.id, shared, expiresAt), version: shared.version }
+  },
+})
+
+const list = route({
+  method: 'get',
+  path: '/sessions/{id}/shares',
+  tag: 'shares',
+  summary: 'The shares of a session.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.Shares,
+  handle: async (call) => {
+    const { shares, version } = await (await call.session()).info()
+    return { result: shares.map(shareFields), version }
+  },
+})
+
+const revoke = route({
+  method: 'delete',
+  path: '/sessions/{id}/shares/{sid}',
+  tag: 'shares',
+  summary: 'Revokes a share.',
+  scope: 'write',
+  reach: 'session',
+  door: true,
+  result: schemas.Written,
+  handle: async (call) => {
+    const session = await call.session()
+    const written = await session.unshare(call.param('sid'), call.write)
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
+const open = route({
+  method: 'get',
+  path: '/shared/{token}',
+  tag: 'shares',
+  summary: 'What the holder of a share’s token sees. Needs no key.',
+  scope: 'anyone',
+  reach: 'space',
+  query: z.object({
+    limit: schemas.number.max(LIMITS.pageMessages).optional(),
+    before: z.string().optional(),
+    after: z.string().optional(),
+    from: z.enum(['start', 'end']).optional(),
+  }),
+  result: schemas.SharedSession,
+  handle: async ({ c, parts, query, param }) => {
+    // Whoever tries tokens is slowed down.
+    parts.attempts.spend(addressOf(c))
+    const { title, grantedAt, expiresAt, messageCount, page } = await parts.store.shared(
+      param('token'),
+      given({ from: 'start', ...given(query) }),
+    )
+    const result = { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, ...pageFields(page) }
+    return { result, headers: UNLISTED }
+  },
+})
+
+export const shareRoutes: readonly Route[] = [grant, list, revoke, open]

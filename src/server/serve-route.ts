@@ -1,0 +1,259 @@
+/** The way of one request: let in, recognised, checked, answered, counted. Every route goes it, and so does what is no route. */
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { HoldfastError } from '../errors.ts'
+import { checkId, invalid } from '../session/check.ts'
+import { Handle, type WriteOptions } from '../store/handle.ts'
+import type { Store } from '../store/store.ts'
+import { authenticate } from './authenticate.ts'
+import { headerOf, readJson } from './body.ts'
+import { failureOf, okBody } from './envelope.ts'
+import { guard } from './guard.ts'
+import { SERVER_LIMITS } from './limits.ts'
+import type { ServerParts } from './parts.ts'
+import { type Principal, requireScope } from './principal.ts'
+import type { Answer, Call, Route } from './route.ts'
+import { tellSpan, traced } from './telemetry.ts'
+
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
+
+/** What is known of a request when it ends. */
+interface Trail {
+  readonly id: string
+  principal: Principal | undefined
+  session: string | null
+}
+
+export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Promise<Response> {
+  const method = route.method.toUpperCase()
+  const { metrics, load } = parts
+  return (c) => {
+    const startedMs = performance.now()
+    const trail: Trail = { id: requestId(parts, c), principal: undefined, session: null }
+    const header = (name: string): string | undefined => headerOf(c, name)
+    return traced({ method, route: route.path, requestId: trail.id, header }, async (span) => {
+      let begun = false
+      let response: Response
+      try {
+        load.begin()
+        begun = true
+        response = await perform(parts, route, c, trail)
+      } catch (error) {
+        response = await failed(parts, route, c, trail, error)
+      } finally {
+        if (begun) load.end()
+      }
+      const { status } = response
+      const ms = performance.now() - startedMs
+      if (route.long !== true) metrics.request(method, route.path, status, ms / 1000)
+      tellSpan(span, { status, session: trail.session })
+      tellLog(parts, route, trail, status, ms)
+      return response
+    })
+  }
+}
+
+async function perform(parts: ServerParts, route: Route, c: Context, trail: Trail): Promise<Response> {
+  guard(parts.guard, headerOf(c, 'host'), headerOf(c, 'origin'))
+  const principal = route.scope === 'anyone' ? anyone(parts) : await authenticate(parts, c)
+  trail.principal = principal
+  if (route.scope !== 'anyone') {
+    parts.requests.spend(principal.id)
+    requireScope(principal, route.scope)
+    requireReach(principal, route)
+  }
+  const query = queryOf(route, c)
+  const body = await bodyOf(route, c)
+  const call = callOf(parts, route, c, principal, query, body)
+  trail.session = route.reach === 'session' ? call.param('id') : null
+  const answer = await route.handle(call)
+  if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
+  return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
+}
+
+function callOf(parts: ServerParts, route: Route, c: Context, principal: Principal, query: unknown, body: unknown): Call {
+  const store = parts.stores.of(principal.space)
+  const param = (name: string): string => checkId(`The ${name} in the path`, c.req.param(name))
+  return {
+    c,
+    parts,
+    principal,
+    store,
+    query,
+    body,
+    write: route.method === 'get' ? {} : writeOptions(c),
+    param,
+    session: async ({ creates = false } = {}) => {
+      const id = param('id')
+      if (principal.session !== null && principal.session !== id) throw otherSession()
+      if (principal.owner !== null) await requireOwner(store, id, principal.owner, creates)
+      return store.session(id)
+    },
+  }
+}
+
+/** Whoever is bound to an owner finds his sessions, and no sign of any others. */
+async function requireOwner(store: Store, id: string, owner: string, creates: boolean): Promise<void> {
+  const state = await new Handle(store.parts, id).state()
+  if (state.status !== 'absent' && state.owner === owner) return
+  if (state.status !== 'absent' || !creates) throw absent()
+  try {
+    await store.create({ id, owner })
+  } catch (error) {
+    // Somebody else was quicker: then it is his, or not.
+    if (!(error instanceof HoldfastError && error.code === 'ALREADY_EXISTS')) throw error
+    await requireOwner(store, id, owner, false)
+  }
+}
+
+export function absent(): HoldfastError {
+  return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
+}
+
+/** What is told apart neither by session nor by owner is not for somebody who is bound to one. */
+function requireReach({ session, owner }: Principal, { reach }: Route): void {
+  if (session !== null && (reach === 'own' || reach === 'space')) throw otherSession()
+  if (owner !== null && reach === 'space') {
+    throw new HoldfastError('PERMISSION_DENIED', 'This concerns the whole space, and this key is bound to one owner.')
+  }
+}
+
+export function otherSession(): HoldfastError {
+  return new HoldfastError('PERMISSION_DENIED', 'This token is good for one session only, and this is not it.')
+}
+
+function anyone({ store, nobody }: ServerParts): Principal {
+  const { space } = store
+  return (
+    nobody ?? { id: '-', kind: 'nobody', space, scope: 'read', owner: null, session: null, secret: '', account: space, user: 'default' }
+  )
+}
+
+/** Most requests have no query: what that comes to is worked out once. */
+const withoutQuery = new WeakMap<Route, unknown>()
+
+function queryOf(route: Route, c: Context): unknown {
+  if (route.query === undefined) return {}
+  const given = c.req.query()
+  for (const _ in given) return checked(route.query, given, 'The query')
+  const known = withoutQuery.get(route)
+  if (known !== undefined) return known
+  const none = checked(route.query, given, 'The query')
+  withoutQuery.set(route, none)
+  return none
+}
+
+async function bodyOf({ body, checkBody }: Route, c: Context): Promise<unknown> {
+  if (body === undefined) return undefined
+  const value = (await readJson(c)) ?? {}
+  return checkBody === undefined ? checked(body, value, 'The body') : checkBody(value)
+}
+
+function checked(schema: z.ZodType, value: unknown, what: string): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.slice(0, 20).map(({ path, message }) => ({ field: path.join('.'), message }))
+  const [first] = problems
+  const where = first === undefined || first.field === '' ? what : `${what}, at "${first.field}"`
+  throw new HoldfastError('INVALID_ARGUMENT', `${where}: ${first?.message ?? 'it is not as it must be'}.`, {
+    details: { validation_errors: problems },
+  })
+}
+
+function writeOptions(c: Context): WriteOptions {
+  const key = headerOf(c, 'idempotency-key')
+  const expect = ifMatchOf(c) ?? c.req.query('expect')
+  return { ...(key === undefined ? {} : { key: checkId('The Idempotency-Key', key) }), ...(expect === undefined ? {} : { expect }) }
+}
+
+function ifMatchOf(c: Context): string | undefined {
+  const header = headerOf(c, 'if-match')
+  if (header === undefined) return undefined
+  const [, version] = /^(?:W\/)?"([^"]*)"$/.exec(header.trim()) ?? []
+  if (version === undefined) throw invalid('If-Match takes one version, in quotes, as an ETag had it.')
+  return version
+}
+
+function requestId({ store }: ServerParts, c: Context): string {
+  const given = headerOf(c, 'x-request-id')
+  return given !== undefined && /^[\w.:-]{1,100}$/.test(given) ? given : store.parts.ids.next(store.parts.clock.now())
+}
+
+function headersOf({ guard: { origins } }: ServerParts, c: Context, { version, headers }: Partial<Answer>): Record<string, string> {
+  const origin = origins.length === 0 ? undefined : headerOf(c, 'origin')
+  return {
+    ...headers,
+    ...(version === undefined ? {} : { etag: `"${version}"` }),
+    ...(origin !== undefined && origins.includes(origin) ? corsHeaders(origin) : {}),
+  }
+}
+
+export function corsHeaders(origin: string): Record<string, string> {
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'ETag, X-Request-Id, X-Next-Cursor, Link, Retry-After',
+    vary: 'Origin',
+  }
+}
+
+async function failed(parts: ServerParts, route: Route, c: Context, trail: Trail, error: unknown): Promise<Response> {
+  const { status, body, unexpected } = failureOf(error, { ifMatch: headerOf(c, 'if-match') !== undefined })
+  if (unexpected !== undefined) parts.log.error({ err: unexpected, request: trail.id, route: route.path }, 'unexpected')
+  if (error instanceof HoldfastError && error.code === 'DAMAGED') parts.metrics.damaged.inc()
+  if (status === 403 && trail.principal !== undefined) await tellAudit(parts, { ...route, door: false }, trail, status)
+  const retryAfter = error instanceof HoldfastError ? error.details.retry_after : undefined
+  const headers: Record<string, string> = { ...headersOf(parts, c, {}) }
+  if (retryAfter !== undefined || status === 503) headers['retry-after'] = String(retryAfter ?? 1)
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (parts.load.stopping || status === 413) headers.connection = 'close'
+  return respond(c, trail, status, body, headers)
+}
+
+async function respond(c: Context, { id }: Trail, status: number, body: string, extra: Record<string, string>): Promise<Response> {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': id,
+    ...extra,
+  }
+  const encoding = body.length < SERVER_LIMITS.compressBytes ? undefined : encodingFor(headerOf(c, 'accept-encoding'))
+  if (encoding === undefined) return new Response(body, { status, headers })
+  const bytes =
+    encoding === 'br' ? await compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }) : await compressGzip(body)
+  const vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
+  return new Response(new Uint8Array(bytes), { status, headers: { ...headers, 'content-encoding': encoding, vary } })
+}
+
+function encodingFor(accepted: string | undefined): 'br' | 'gzip' | undefined {
+  if (accepted === undefined) return undefined
+  const offers = accepted.split(',').filter((offer) => !/;\s*q=0(?:\.0*)?\s*$/.test(offer))
+  const has = (name: string): boolean => offers.some((offer) => offer.split(';')[0]?.trim() === name)
+  return has('br') ? 'br' : has('gzip') ? 'gzip' : undefined
+}
+
+async function tellAudit({ audit }: ServerParts, route: Route, { id, principal, session }: Trail, status: number): Promise<void> {
+  if (principal === undefined) return
+  const action = `${route.method.toUpperCase()} ${route.path}`
+  const deed = { key: principal.id, space: principal.space, action, session, status, request: id }
+  if (route.door === true) await audit.record(deed)
+  else audit.count(deed)
+}
+
+function tellLog({ log }: ServerParts, route: Route, { id, principal, session }: Trail, status: number, ms: number): void {
+  const level = status >= 500 ? 'error' : route.scope === 'anyone' ? 'debug' : 'info'
+  if (!log.isLevelEnabled(level)) return
+  const line = {
+    request: id,
+    method: route.method.toUpperCase(),
+    route: route.path,
+    status,
+    ms: Math.round(ms * 10) / 10,
+    key: principal?.id,
+    session,
+  }
+  log[level](line, 'request')
+}

@@ -1,0 +1,56 @@
+/** Smaller answers of a store as they stand in JSON, over HTTP and with `--json`; and back. */
+import type { Usage } from '../session/state.ts'
+import type { StoredEntry } from '../store/entries.ts'
+import type { Written } from '../store/handle.ts'
+import type { Purged } from '../store/purge.ts'
+import type { Turn } from '../window/turns.ts'
+
+export type WrittenFields = ReturnType<typeof writtenFields>
+
+export function writtenFields(session: string, { version, duplicate }: Written) {
+  return { session_id: session, version, duplicate }
+}
+
+export type UsageFields = ReturnType<typeof usageFields>
+
+export function usageFields({ model, calls, inputTokens, outputTokens }: Usage) {
+  return { model, calls, input_tokens: inputTokens, output_tokens: outputTokens }
+}
+
+export function usageOf({ model, calls, input_tokens, output_tokens }: UsageFields): Usage {
+  return { model, calls, inputTokens: input_tokens, outputTokens: output_tokens }
+}
+
+export type TurnFields = ReturnType<typeof turnFields>
+
+export function turnFields({ status, messages, openCalls }: Turn) {
+  return {
+    status,
+    message_ids: messages,
+    open_calls: openCalls.map(({ id, name, message }) => ({ call_id: id, name, message_id: message })),
+  }
+}
+
+export function turnOf({ status, message_ids, open_calls }: TurnFields): Turn {
+  return {
+    status,
+    messages: message_ids,
+    openCalls: open_calls.map(({ call_id, name, message_id }) => ({ id: call_id, name, message: message_id })),
+  }
+}
+
+export type EntryFields = ReturnType<typeof entryFields>
+
+export function entryFields({ channel, key, value, at }: StoredEntry) {
+  return { channel, key, value, at }
+}
+
+export type PurgedFields = ReturnType<typeof purgedFields>
+
+export function purgedFields({ session, deletedAt, action, freedBytes }: Purged, dryRun: boolean) {
+  return { session_id: session, deleted_at: deletedAt, action, freed_bytes: freedBytes, dry_run: dryRun }
+}
+
+export function purgedOf({ session_id, deleted_at, action, freed_bytes }: PurgedFields): Purged {
+  return { session: session_id, deletedAt: deleted_at, action, freedBytes: freed_bytes }
+}
