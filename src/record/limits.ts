@@ -24,6 +24,14 @@ export const LIMITS = {
   titleBytes: 4096,
   metadataBytes: 64 * 1024,
   tags: 100,
+  /** What a session's checkpoint lists one by one. */
+  branches: 50_000,
+  archives: 50_000,
+  snapshots: 10_000,
+  forks: 10_000,
+  shares: 10_000,
+  channels: 1000,
+  models: 1000,
   /** Nesting of a message; deeper JSON can overflow a parser's stack. */
   jsonDepth: 256,
   /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */

@@ -10,10 +10,10 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, without } from './branch.ts'
-import { command, type Outcome, onLive, type Terms, unchanged, write } from './decide.ts'
+import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './decide.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
-import { conflict } from './refusals.ts'
+import { conflict, tooMany } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'
 
 /** The head on which it was chosen what a commit takes has left the branch: choose anew, or less than was to be kept may stay live. */
@@ -25,7 +25,8 @@ export function commit(terms: Terms, boundary: Point, chosenOn: Point): Operatio
     if (boundary.n === 0) return unchanged(state)
     if (!isPointOn(state, branchTo(state, state.head), chosenOn)) return { refuse: new BoundaryLeft() }
     const request = requestOf(state, boundary)
-    return request === undefined ? unchanged(state) : write(state, 'commit.requested', request, terms)
+    if (request === undefined) return unchanged(state)
+    return unless(tooMany('archives', state.archives.length + 1), write(state, 'commit.requested', request, terms))
   })
 }
 

@@ -338,3 +338,22 @@ describe('life and death', () => {
     expect(notebook.writes).toBe(writes)
   })
 })
+
+test.each([
+  ['snapshots', { snapshots: listOf(LIMITS.snapshots) }, decide.snapshot({}, 'new')],
+  ['branches', { runs: listOf(LIMITS.branches) }, decide.append({}, { messages: [new JsonText('{}')], tokens: 1 })],
+  ['channels', { channels: listOf(LIMITS.channels) }, decide.putEntries({}, [{ channel: 'new', key: 'k' }])],
+  ['forks', { grants: listOf(LIMITS.forks) }, decide.grant({}, { session: 'new', kind: 'fork', message: null })],
+  ['shares', { shares: listOf(LIMITS.shares) }, decide.share({}, { share: 'new', token: '', expiresAt: null })],
+  ['models', { usage: listOf(LIMITS.models) }, decide.recordUsage({}, { model: 'new', inputTokens: 1, outputTokens: 1 })],
+])('a session that has all the %s that it may is told so, and stays as it is', (what, lists, operation) => {
+  const live = { ...INITIAL, status: 'live' } as SessionState
+  expect(operation.decide({ ...live, ...lists } as unknown as SessionState, () => undefined)).toMatchObject({
+    refuse: { code: 'PAYLOAD_TOO_LARGE', message: expect.stringContaining(what) },
+  })
+  expect(operation.decide(live, () => undefined)).toHaveProperty('write.type')
+})
+
+function listOf(length: number): object[] {
+  return Array.from({ length }, (_, i) => ({ name: `${i}`, model: `${i}`, session: `${i}` }))
+}

@@ -12,7 +12,19 @@ import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
 import type { Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
-import { anew, conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, unexpected } from './refusals.ts'
+import {
+  anew,
+  conflict,
+  exists,
+  gone,
+  notFound,
+  otherBody,
+  replacedMeanwhile,
+  someKnown,
+  tooLarge,
+  tooMany,
+  unexpected,
+} from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
 
 /** What every command may carry. */
@@ -118,6 +130,10 @@ export function unchanged(state: SessionState): Decision<Outcome> {
   return { answer: { version: state.version, duplicate: false, before: state } }
 }
 
+export function unless(excess: HoldfastError | undefined, decision: Decision<Outcome>): Decision<Outcome> {
+  return excess === undefined ? decision : { refuse: excess }
+}
+
 /** With `ifAbsent`, a session that is there already is as good; one that was deleted is not revived by accident. */
 export function create(terms: Terms, session: SessionCreated, { ifAbsent = false } = {}): Operation<SessionState, Outcome> {
   return command(terms, (state) => {
@@ -156,6 +172,8 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
     const follows = parent ?? state.head
     const moves = !samePoint(follows, state.head)
     const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
+    const excess = run === undefined ? tooMany('branches', state.runs.length + 1) : undefined
+    if (excess !== undefined) return { refuse: excess }
     // As JSON, what is undefined is not there.
     const rest = {
       ids: given.length > 0 ? ids : undefined,
@@ -228,7 +246,8 @@ export function putEntries(terms: Terms, entries: readonly Entry[]): Operation<S
   const channels = [...new Set(entries.map(({ channel }) => channel))]
   return onLive(terms, (state) => {
     const before = channels.map((name) => [name, state.channels.find((channel) => channel.name === name)?.last ?? null])
-    return write(state, 'entry.put', { entries, before }, terms)
+    const all = new Set([...channels, ...state.channels.map(({ name }) => name)])
+    return unless(tooMany('channels', all.size), write(state, 'entry.put', { entries, before }, terms))
   })
 }
 
@@ -239,7 +258,9 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
     terms,
     (state, known) => {
       if (known(key) !== undefined) return { refuse: conflict(`"${name}" is the id of a message. Choose another name.`, { name }) }
-      return write(state, 'snapshot.taken', { name, point: point ?? state.head }, terms)
+      const others = state.snapshots.filter((snapshot) => snapshot.name !== name)
+      const taken = write(state, 'snapshot.taken', { name, point: point ?? state.head }, terms)
+      return unless(tooMany('snapshots', others.length + 1), taken)
     },
     { keys: [key] },
   )
@@ -284,7 +305,9 @@ export function grant(
   // Before any condition: the grant itself has changed the version that a repeated call expects.
   const before = (state: SessionState): Decision<Outcome> | undefined =>
     state.grants.some(({ session, born }) => session === granted.session && born === state.born) ? unchanged(state) : undefined
-  return onLive(terms, (state) => write(state, 'fork.granted', granted, terms), { before })
+  return onLive(terms, (state) => unless(tooMany('forks', state.grants.length + 1), write(state, 'fork.granted', granted, terms)), {
+    before,
+  })
 }
 
 /** Also of a deleted session: a fork that is purged lets go of what it shared. `born`: only what that incarnation had granted. */
@@ -301,11 +324,20 @@ export function recordUsage(
   terms: Terms,
   usage: { model: string; inputTokens: number; outputTokens: number },
 ): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => write(state, 'usage.recorded', usage, terms), { background: true })
+  return onLive(
+    terms,
+    (state) => {
+      const others = state.usage.filter(({ model }) => model !== usage.model)
+      return unless(tooMany('models', others.length + 1), write(state, 'usage.recorded', usage, terms))
+    },
+    { background: true },
+  )
 }
 
 export function share(terms: Terms, granted: { share: string; token: string; expiresAt: string | null }): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => write(state, 'share.granted', { ...granted, point: state.head }, terms))
+  return onLive(terms, (state) =>
+    unless(tooMany('shares', state.shares.length + 1), write(state, 'share.granted', { ...granted, point: state.head }, terms)),
+  )
 }
 
 export function unshare(terms: Terms, id: string): Operation<SessionState, Outcome> {

@@ -1,5 +1,6 @@
 /** Why commands are refused: each says what to do. */
 import { HoldfastError } from '../errors.ts'
+import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from './state.ts'
 
 export function notFound(state: SessionState): HoldfastError {
@@ -51,6 +52,16 @@ export function replacedMeanwhile(id: string, reason: 'replaced meanwhile' | 'ot
 
 export function anew(): HoldfastError {
   return conflict('The session was deleted and created anew meanwhile. Read it again and decide anew.', { reason: 'created anew' })
+}
+
+/** Everything that grows has a limit: what a state lists is read and written whole with each checkpoint. */
+export function tooMany(
+  what: 'branches' | 'archives' | 'snapshots' | 'forks' | 'shares' | 'channels' | 'models',
+  count: number,
+): HoldfastError | undefined {
+  const limit = LIMITS[what]
+  if (count <= limit) return undefined
+  return tooLarge(`A session has at most ${limit} ${what}, and this one has all of them. Go on in a fork or in another session.`, limit)
 }
 
 export function tooLarge(message: string, limit: number): HoldfastError {
