@@ -22,7 +22,7 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { Waiter } from '../store/waiter.ts'
-import { Indexer } from './indexer.ts'
+import { Indexer, type Spawned } from './indexer.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
@@ -57,10 +57,12 @@ const REST_MS = 100
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
-export interface CatalogOptions {
+interface CatalogOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly ids: Ids
+  /** Starts a reader in another thread. */
+  readonly spawn?: () => Spawned
 }
 
 interface Opened {
@@ -156,8 +158,8 @@ export class CatalogService implements CatalogRequests {
     await Promise.all([this.#keeping, this.#draining])
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
-    await (opened ?? this.#opened)?.indexer.catalog.close()
-    this.#opened = undefined
+    this.#opened ??= opened
+    await this.#shut()
   }
 
   /** Does something with a catalog that has everything that was acknowledged before. One that proves broken is made anew, once. */
@@ -249,21 +251,19 @@ export class CatalogService implements CatalogRequests {
   }
 
   async #openAnew(): Promise<Opened> {
-    const { engine, ids } = this.#options
+    const { engine, ids, spawn } = this.#options
     const { directory } = engine
-    const path =
+    let path =
       directory === undefined || this.#elsewhere !== undefined ? '' : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
     let catalog: SqliteCatalog
     try {
       catalog = new SqliteCatalog(path)
     } catch (error) {
       if (!(error instanceof CatalogBroken) || directory === undefined || path === '') throw error
-      const fresh = await newFile(directory, ids)
-      catalog = new SqliteCatalog(fresh)
-      this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path: fresh }
-      return this.#opened
+      path = await newFile(directory, ids)
+      catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path }
+    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces, spawn), path }
     return this.#opened
   }
 
@@ -285,6 +285,7 @@ export class CatalogService implements CatalogRequests {
     const opened = this.#opened
     this.#opened = undefined
     this.#elsewhere = undefined
+    await opened?.indexer.close()
     await opened?.indexer.catalog.close()
   }
 }
