@@ -34,7 +34,7 @@ const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ea', 'ou']
 const CODAS = ['', '', 'n', 'r', 'l', 's', 't', 'm', 'ck', 'nd', 'st']
 
 /** A generator of numbers from 0 up to 1, the same ones for the same seed. */
-export function randomFrom(seed: number): () => number {
+function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -97,6 +97,9 @@ export class CatalogService implements CatalogRequests {
     return this.#caughtUp(query.space, async (indexer) => {
       const lag = await this.#textOf(indexer, query.space)
       return { found: await indexer.catalog.search(query), lag }
+    }).catch((error: unknown) => {
+      if (error instanceof CatalogUnavailable && error.reason === 'busy') return this.#searchAsItIs(query)
+      throw error
     })
   }
 
@@ -185,6 +188,14 @@ export class CatalogService implements CatalogRequests {
         else await this.#moveElsewhere(error.message)
       }
     }
+  }
+
+  /** Nothing can be put, because another process does all the time; but what is there can be read, and what is missing be told. */
+  async #searchAsItIs(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
+    const { catalog } = (await this.#open()).indexer
+    const { names } = await this.#options.engine.changes((await catalog.cursor()) ?? undefined)
+    const { sessions = 0, bytes = 0 } = (await catalog.lag(query.space)) ?? {}
+    return { found: await catalog.search(query), lag: { sessions: sessions + names.length, bytes } }
   }
 
   /** Puts text for a while; tells what is missing then, and goes on in the background. */

@@ -84,10 +84,9 @@ export function digest(value: Json): string {
   return text.length <= 64 ? text : hash('sha256', text, 'hex')
 }
 
-function putTitle(database: Database, sid: number, { space, title, tags, updatedAt }: SessionPut): void {
+function putTitle(database: Database, sid: number, { space, title, tags }: SessionPut): void {
   replaceDocument(database, {
-    ...{ sid, space, kind: 'session', position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', archive: null, off: false },
-    at: millisecondsOf(updatedAt),
+    ...{ sid, space, kind: 'session', position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', at: 0, archive: null, off: false },
     text: [title ?? '', ...tags].join('\n').trim(),
   })
 }
