@@ -52,8 +52,11 @@ export interface CatalogStatus {
 
 /** How long a search waits for text. */
 const SEARCH_WAIT_MS = 1000
-/** Between two looks of a process that keeps the catalog up to date: changes that come together are put together. */
-const REST_MS = 100
+/**
+ * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Twice as long as the look
+ * took, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
+ */
+const REST_MS = { least: 200, most: 5000, perWork: 2 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
@@ -231,6 +234,7 @@ export class CatalogService implements CatalogRequests {
     let isSwept = false
     try {
       while (!signal.aborted) {
+        const startedMs = clock.monotonicMs()
         await this.#caughtUp(undefined, async (indexer) => {
           while (!signal.aborted && (await indexer.index())) await breath()
           // Once, for what writers that died have not announced.
@@ -240,7 +244,8 @@ export class CatalogService implements CatalogRequests {
           if (!isExpected(error)) throw error
           this.#failure = error.message
         })
-        await clock.sleep(REST_MS, signal)
+        const workMs = clock.monotonicMs() - startedMs
+        await clock.sleep(Math.min(REST_MS.most, Math.max(REST_MS.least, REST_MS.perWork * workMs)), signal)
         await waiter.wait()
       }
     } finally {
