@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { catalogAppend, catalogList, catalogSearch } from './catalog.ts'
 import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
 import { type Benchmark, meets } from './harness.ts'
@@ -33,6 +34,9 @@ const BENCHMARKS: readonly Benchmark[] = [
   commandLine,
   commits,
   httpAppend,
+  catalogList,
+  catalogSearch,
+  catalogAppend,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -96,6 +96,6 @@ function showBar({ is, value }: Bar, unit: Unit): string {
 }
 
 function show(value: number, unit: Unit): string {
-  if (unit === 'appends/s' || unit === 'tasks/s') return Math.round(value).toLocaleString('en')
+  if (unit.endsWith('/s')) return Math.round(value).toLocaleString('en')
   return value.toFixed(2)
 }

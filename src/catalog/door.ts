@@ -50,8 +50,8 @@ export class CatalogDoor {
     // Sources that were not compiled cannot be run by a thread.
     const isCompiled = /\.c?js$/.test(import.meta.url)
     if (engine.directory !== undefined && shared && isCompiled) {
-      const { askThread } = await import('./threaded.ts')
-      return askThread(engine.directory)
+      const { askCatalog } = await import('./threaded.ts')
+      return askCatalog(engine.directory)
     }
     const { CatalogService } = await import('./service.ts')
     const service = new CatalogService(this.#options)

@@ -16,6 +16,22 @@ import { Records } from '../store/records.ts'
 import { Tail } from '../store/tail.ts'
 import { MessageReader } from './message-reader.ts'
 
+/** What looks at sessions: an examiner, or one in another thread. */
+export interface Examining {
+  /** The rows of some sessions; undefined where there is none. `known` must have been asked for before: what is read is at least as new. */
+  rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]>
+  /** The text behind what is known, a bounded piece of each; undefined where there is nothing to tell. */
+  texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]>
+}
+
+export interface Asked<K> {
+  readonly name: string
+  readonly known: K
+}
+
+/** Keys are not needed, and making them takes as long as reading a message. */
+const model = { ...sessionModel, keysOf: () => [] }
+
 /** Ends of journals that are kept. */
 const KEPT = 256
 /** Of a journal that cannot be read, nothing is known. */
@@ -28,7 +44,7 @@ interface Seen {
   readonly isHot: boolean
 }
 
-export class Examiner {
+export class Examiner implements Examining {
   readonly #engine: Engine
   readonly #spaces: ReadonlySet<string>
   /** In order of use. */
@@ -40,7 +56,14 @@ export class Examiner {
     this.#spaces = spaces
   }
 
-  /** The row of a session; undefined if there is none. `known` must have been asked for before: what is read is at least as new. */
+  rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]> {
+    return sideBySide(sessions, ({ name, known }) => this.row(name, known, keep))
+  }
+
+  texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]> {
+    return sideBySide(sessions, ({ name, known }) => this.#text(name, known))
+  }
+
   async row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
     try {
       const seen = await this.#see(name, keep)
@@ -55,8 +78,7 @@ export class Examiner {
     }
   }
 
-  /** The text behind what is known, a bounded piece of it; undefined if there is nothing to tell. */
-  async text(name: string, known: Known): Promise<TextPut | undefined> {
+  async #text(name: string, known: Known): Promise<TextPut | undefined> {
     try {
       const seen = await this.#see(name, true)
       const { tail, journal } = seen
@@ -113,7 +135,7 @@ export class Examiner {
     const space = state.space ?? known?.space ?? (await this.#spaceOf(name))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const info = infoOf(id, state, tail.damage)
-    const [first = 0] = await journal.segments()
+    const [first = 0] = tail.segment === 0 ? [] : await journal.segments()
     const own = state.archives.filter(isOwn)
     return {
       ...{ name, seen: known?.mark ?? null, mark, born: state.born, anew, space, id, status: info.status },
@@ -158,8 +180,17 @@ export class Examiner {
   }
 }
 
+/** How many sessions are looked at side by side. */
+const SIDE_BY_SIDE = 16
+
+async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let i = 0; i < items.length; i += SIDE_BY_SIDE) results.push(...(await Promise.all(items.slice(i, i + SIDE_BY_SIDE).map(work))))
+  return results
+}
+
 function newTail(journal: Journal): Omit<Seen, 'isHot'> {
-  return { journal, tail: new Tail(journal, sessionModel) }
+  return { journal, tail: new Tail(journal, model) }
 }
 
 /** Whether a journal is the one that is known, and no shorter: a store may have been put back to an older state. */

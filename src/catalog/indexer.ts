@@ -5,20 +5,23 @@
  * Any number of processes may do this for one catalog at once. What each of them puts says what it was made for, and is refused if that no
  * longer holds; then the session is looked at again.
  */
-import { type Catalog, CatalogUnavailable, type Known, type SessionPut, type TextPut } from '../engine/catalog.ts'
+import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner } from './examiner.ts'
+import { Examiner, type Examining } from './examiner.ts'
 
-const SIDE_BY_SIDE = 16
 /** Rows in one put. */
 const BATCH = 128
 /** How often a session is looked at again because another process was first. */
 const TRIES = 100
-/** Messages in one put of text, about, so that others who wait to write need not wait long. */
-const SLICE_MESSAGES = 4000
-const SLICE_SESSIONS = 256
+/** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
+const CALL_SESSIONS = 1024
+const SLICE_SESSIONS = 128
+/** From so many bytes of text on, another thread reads while this one puts. */
+const MUCH_BYTES = 32 * 1024 * 1024
+
+export type Spawned = Examining & { close(): Promise<void> }
 
 export class Indexer {
   readonly catalog: Catalog
@@ -29,12 +32,16 @@ export class Indexer {
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #indexing: Promise<boolean> | undefined
+  readonly #spawn: (() => Spawned) | undefined
+  #spawned: Spawned | undefined
   /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
   swept: number | undefined
 
-  constructor(engine: Engine, catalog: Catalog, spaces: ReadonlySet<string>) {
+  /** `spawn` starts a reader in another thread. */
+  constructor(engine: Engine, catalog: Catalog, spaces: ReadonlySet<string>, spawn?: () => Spawned) {
     this.catalog = catalog
     this.#engine = engine
+    this.#spawn = spawn
     this.#examiner = new Examiner(engine, spaces)
   }
 
@@ -89,21 +96,46 @@ export class Indexer {
   }
 
   async #putPiece(): Promise<boolean> {
-    const behind = await this.catalog.backlog(SLICE_SESSIONS + this.#stuck.size)
+    const behind = await this.catalog.backlog(CALL_SESSIONS + this.#stuck.size)
     const names = behind.filter((name) => !this.#stuck.has(name))
-    const known = await this.catalog.known(names)
-    const puts: TextPut[] = []
-    let messages = 0
-    for (let i = 0; i < names.length && messages < SLICE_MESSAGES; i += SIDE_BY_SIDE) {
-      const some = await Promise.all(names.slice(i, i + SIDE_BY_SIDE).map((name, j) => this.#text(name, known[i + j])))
-      for (const put of some) {
-        if (put === undefined) continue
-        puts.push(put)
-        messages += put.messages.length + 1
-      }
+    if (names.length === 0) return false
+    const examining = await this.#reader()
+    const slices = Array.from({ length: Math.ceil(names.length / SLICE_SESSIONS) }, (_, i) =>
+      names.slice(i * SLICE_SESSIONS, (i + 1) * SLICE_SESSIONS),
+    )
+    let next = this.#texts(examining, slices[0] ?? [])
+    for (let i = 0; i < slices.length; i++) {
+      const puts = await next
+      // Read while these are put.
+      next = this.#texts(examining, slices[i + 1] ?? [])
+      next.catch(() => undefined)
+      await this.catalog.putText(puts)
     }
-    await this.catalog.putText(puts)
-    return names.length > 0
+    return true
+  }
+
+  /** Who reads text: while much of it is behind, another thread, if there may be one. */
+  async #reader(): Promise<Examining> {
+    if (this.#spawn === undefined) return this.#examiner
+    const { bytes = 0 } = (await this.catalog.lag()) ?? {}
+    if (bytes >= MUCH_BYTES) this.#spawned ??= this.#spawn()
+    else if (this.#spawned !== undefined) await this.close()
+    return this.#spawned ?? this.#examiner
+  }
+
+  async #texts(examining: Examining, names: readonly string[]): Promise<TextPut[]> {
+    const known = await this.catalog.known(names)
+    const asked = names.flatMap((name, i) => (known[i] === undefined ? [] : [{ name, known: known[i] }]))
+    const texts = await examining.texts(asked)
+    for (const [i, { name }] of asked.entries()) if (texts[i] === undefined) this.#stuck.add(name)
+    return texts.filter((text) => text !== undefined)
+  }
+
+  /** Lets go of the other thread. */
+  async close(): Promise<void> {
+    const spawned = this.#spawned
+    this.#spawned = undefined
+    await spawned?.close()
   }
 
   async #apply(): Promise<void> {
@@ -127,21 +159,17 @@ export class Indexer {
 
   async #lookAt(names: readonly string[], announced: boolean): Promise<string[]> {
     const known = await this.catalog.known(names)
-    const rows: SessionPut[] = []
-    const gone: string[] = []
-    for (let i = 0; i < names.length; i += SIDE_BY_SIDE) {
-      const some = names.slice(i, i + SIDE_BY_SIDE).map(async (name, j): Promise<void> => {
-        const before = known[i + j]
-        if (!announced && before !== undefined && (await this.#isUnchanged(name, before))) return
-        const row = await this.#examiner.row(name, before, announced)
-        if (row !== undefined) rows.push(row)
-        else if (before !== undefined) gone.push(name)
-        this.#stuck.delete(name)
-      })
-      await Promise.all(some)
+    const changed: { name: string; known: Known | undefined }[] = []
+    for (const [i, name] of names.entries()) {
+      const before = known[i]
+      if (announced || before === undefined || !(await this.#isUnchanged(name, before))) changed.push({ name, known: before })
+      this.#stuck.delete(name)
     }
-    await this.catalog.forget(gone)
-    return this.catalog.put(rows)
+    const rows = await this.#examiner.rows(changed, announced)
+    await this.catalog.forget(
+      changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
+    )
+    return this.catalog.put(rows.filter((row) => row !== undefined))
   }
 
   /** Whether a journal ends where it is known to end, with the same record. Far cheaper than reading what it comes to. */
@@ -160,11 +188,5 @@ export class Indexer {
       if (error instanceof HoldfastError && error.code !== 'CLOSED') return false
       throw error
     }
-  }
-
-  async #text(name: string, known: Known | undefined): Promise<TextPut | undefined> {
-    const put = known === undefined ? undefined : await this.#examiner.text(name, known)
-    if (put === undefined) this.#stuck.add(name)
-    return put
   }
 }

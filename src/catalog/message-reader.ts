@@ -6,7 +6,7 @@ import type { Journal } from '../engine/port.ts'
 import { hashKey } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
-import type { MessageReplaced, MessagesAppended } from '../session/records.ts'
+import { type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
 import type { SessionState, Stretch } from '../session/state.ts'
 import { type Found, Records } from '../store/records.ts'
 import type { Tail } from '../store/tail.ts'
@@ -65,17 +65,31 @@ export class MessageReader {
 
   async #replaced({ record, at }: Found, into: MessagePut[]): Promise<void> {
     const { target, message } = record as unknown as MessageReplaced
-    const key = hashKey('message', target)
-    const entry = this.#tail.keys.get(key) ?? (await this.#journal.lookup([key], this.#state.born, this.#tail.segment))[0]
-    const original = entry === undefined ? undefined : await this.#records.at(entry.at)
-    if (entry !== undefined && original?.record.type === 'messages.appended') {
-      into.push(this.#put(original, entry.index, at, message as JsonObject))
+    const original = await this.#original(target, at)
+    if (original !== undefined) {
+      into.push(this.#put(original.found, original.index, at, message as JsonObject))
       return
     }
     // A fork has given other content to a message that it inherited: its new content is found here.
     const { role, text } = searchableOf(message as JsonObject)
     const time = Date.parse(record.at)
     into.push({ position: at, index: 0, source: at, run: PAST, depth: 0, role, at: time, archive: null, onBranch: true, text })
+  }
+
+  /** Where a message was appended: in a segment that is sealed, whose keys are known, or else in the last one. */
+  async #original(id: string, before: number): Promise<{ found: Found; index: number } | undefined> {
+    const { born } = this.#state
+    const { segment } = this.#tail
+    const [entry] = born < segment ? await this.#journal.lookup([hashKey('message', id)], born, segment) : []
+    const sealed = entry === undefined ? undefined : await this.#records.at(entry.at)
+    if (entry !== undefined && sealed?.record.type === 'messages.appended') return { found: sealed, index: entry.index }
+    for await (const found of this.#records.forward(Math.max(born, segment), before)) {
+      if (found.record.type !== 'messages.appended') continue
+      const { messages, ids } = found.record as unknown as MessagesAppended
+      const index = messages.findIndex((_, i) => messageId(found.record.id, ids, i) === id)
+      if (index !== -1) return { found, index }
+    }
+    return undefined
   }
 
   #put({ record, at }: Found, index: number, source: number, message: JsonObject): MessagePut {

@@ -22,7 +22,7 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { Waiter } from '../store/waiter.ts'
-import { Indexer } from './indexer.ts'
+import { Indexer, type Spawned } from './indexer.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
@@ -52,15 +52,20 @@ export interface CatalogStatus {
 
 /** How long a search waits for text. */
 const SEARCH_WAIT_MS = 1000
-/** Between two looks of a process that keeps the catalog up to date: changes that come together are put together. */
-const REST_MS = 100
+/**
+ * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Twice as long as the look
+ * took, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
+ */
+const REST_MS = { least: 200, most: 5000, perWork: 2 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
-export interface CatalogOptions {
+interface CatalogOptions {
   readonly engine: Engine
   readonly clock: Clock
   readonly ids: Ids
+  /** Starts a reader in another thread. */
+  readonly spawn?: () => Spawned
 }
 
 interface Opened {
@@ -95,6 +100,9 @@ export class CatalogService implements CatalogRequests {
     return this.#caughtUp(query.space, async (indexer) => {
       const lag = await this.#textOf(indexer, query.space)
       return { found: await indexer.catalog.search(query), lag }
+    }).catch((error: unknown) => {
+      if (error instanceof CatalogUnavailable && error.reason === 'busy') return this.#searchAsItIs(query)
+      throw error
     })
   }
 
@@ -156,8 +164,8 @@ export class CatalogService implements CatalogRequests {
     await Promise.all([this.#keeping, this.#draining])
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
-    await (opened ?? this.#opened)?.indexer.catalog.close()
-    this.#opened = undefined
+    this.#opened ??= opened
+    await this.#shut()
   }
 
   /** Does something with a catalog that has everything that was acknowledged before. One that proves broken is made anew, once. */
@@ -183,6 +191,14 @@ export class CatalogService implements CatalogRequests {
         else await this.#moveElsewhere(error.message)
       }
     }
+  }
+
+  /** Nothing can be put, because another process does all the time; but what is there can be read, and what is missing be told. */
+  async #searchAsItIs(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
+    const { catalog } = (await this.#open()).indexer
+    const { names } = await this.#options.engine.changes((await catalog.cursor()) ?? undefined)
+    const { sessions = 0, bytes = 0 } = (await catalog.lag(query.space)) ?? {}
+    return { found: await catalog.search(query), lag: { sessions: sessions + names.length, bytes } }
   }
 
   /** Puts text for a while; tells what is missing then, and goes on in the background. */
@@ -218,6 +234,7 @@ export class CatalogService implements CatalogRequests {
     let isSwept = false
     try {
       while (!signal.aborted) {
+        const startedMs = clock.monotonicMs()
         await this.#caughtUp(undefined, async (indexer) => {
           while (!signal.aborted && (await indexer.index())) await breath()
           // Once, for what writers that died have not announced.
@@ -227,7 +244,8 @@ export class CatalogService implements CatalogRequests {
           if (!isExpected(error)) throw error
           this.#failure = error.message
         })
-        await clock.sleep(REST_MS, signal)
+        const workMs = clock.monotonicMs() - startedMs
+        await clock.sleep(Math.min(REST_MS.most, Math.max(REST_MS.least, REST_MS.perWork * workMs)), signal)
         await waiter.wait()
       }
     } finally {
@@ -249,21 +267,19 @@ export class CatalogService implements CatalogRequests {
   }
 
   async #openAnew(): Promise<Opened> {
-    const { engine, ids } = this.#options
+    const { engine, ids, spawn } = this.#options
     const { directory } = engine
-    const path =
+    let path =
       directory === undefined || this.#elsewhere !== undefined ? '' : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
     let catalog: SqliteCatalog
     try {
       catalog = new SqliteCatalog(path)
     } catch (error) {
       if (!(error instanceof CatalogBroken) || directory === undefined || path === '') throw error
-      const fresh = await newFile(directory, ids)
-      catalog = new SqliteCatalog(fresh)
-      this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path: fresh }
-      return this.#opened
+      path = await newFile(directory, ids)
+      catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces), path }
+    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces, spawn), path }
     return this.#opened
   }
 
@@ -285,6 +301,7 @@ export class CatalogService implements CatalogRequests {
     const opened = this.#opened
     this.#opened = undefined
     this.#elsewhere = undefined
+    await opened?.indexer.close()
     await opened?.indexer.catalog.close()
   }
 }

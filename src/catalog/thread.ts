@@ -1,17 +1,23 @@
-/** The thread of the catalog: opens the store, and answers until it is told to close. Started by threaded.ts. */
+/** A thread of the catalog, or one that reads for it: opens the store, and answers until it is told to close. Started by threaded.ts. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openStore } from '../store/open-store.ts'
+import { Examiner } from './examiner.ts'
 import { CatalogService } from './service.ts'
-import { type Answer, type Question, tellable } from './threaded.ts'
+import { type Answer, type Question, spawnReader, type ThreadData, tellable } from './threaded.ts'
 
-const { directory } = workerData as { directory: string }
-const opening = openStore(directory).then((store) => ({ store, service: new CatalogService(store.parts) }))
+const { directory, role } = workerData as ThreadData
+
+const opening = openStore(directory).then((store) => {
+  const spawn = () => spawnReader(directory)
+  const service = role === 'catalog' ? new CatalogService({ ...store.parts, spawn }) : new Examiner(store.parts.engine, new Set())
+  return { store, service }
+})
 opening.catch(() => undefined)
 
-async function answer({ method, query }: Question): Promise<unknown> {
+async function answer({ method, words }: Question): Promise<unknown> {
   const { store, service } = await opening
-  if (method !== 'close') return (service[method] as (query: unknown) => Promise<unknown>)(query)
-  await service.close()
+  if (method !== 'close') return (service as unknown as Record<string, (...words: unknown[]) => Promise<unknown>>)[method]?.(...words)
+  if (service instanceof CatalogService) await service.close()
   await store.close()
   return undefined
 }

@@ -1,18 +1,23 @@
 /**
  * The catalog in a thread of its own, so that neither SQLite nor reading sessions for it holds up the caller's. The thread is started with the
- * first question, keeps no process alive, and opens the store for itself.
+ * first question, keeps no process alive, and opens the store for itself. While a catalog is made anew it has a second one read for it.
  */
 import { Worker } from 'node:worker_threads'
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
+import type { Spawned } from './indexer.ts'
 import type { CatalogRequests } from './service.ts'
 
-export type Method = keyof CatalogRequests
+/** What a thread is for: to be the catalog, or to read for it. */
+export interface ThreadData {
+  readonly directory: string
+  readonly role: 'catalog' | 'reader'
+}
 
 export interface Question {
   readonly id: number
-  readonly method: Method
-  readonly query: unknown
+  readonly method: string
+  readonly words: readonly unknown[]
 }
 
 export interface Answer {
@@ -22,7 +27,7 @@ export interface Answer {
 }
 
 /** Errors lose what they are on their way between threads. */
-export type TellableError =
+type TellableError =
   | { readonly kind: 'unavailable'; readonly reason: CatalogUnavailable['reason']; readonly message: string }
   | { readonly kind: 'holdfast'; readonly code: ErrorCode; readonly message: string; readonly outcome: Outcome; readonly details: object }
   | { readonly kind: 'other'; readonly message: string; readonly stack: string | undefined }
@@ -33,51 +38,72 @@ interface Waiting {
 }
 
 /** Asks the catalog of a directory. */
-export function askThread(directory: string): { ask(method: Method, query?: unknown): Promise<unknown>; close(): Promise<void> } {
-  const waiting = new Map<number, Waiting>()
-  let thread: Worker | undefined
-  let count = 0
+export function askCatalog(directory: string): {
+  ask(method: keyof CatalogRequests, query?: unknown): Promise<unknown>
+  close(): Promise<void>
+} {
+  const thread = new Thread({ directory, role: 'catalog' })
+  return { ask: (method, query) => thread.ask(method, query), close: () => thread.close() }
+}
 
-  const start = (): Worker => {
+/** Has sessions of a directory read by another thread. */
+export function spawnReader(directory: string): Spawned {
+  const thread = new Thread({ directory, role: 'reader' })
+  return {
+    rows: (sessions, keep) => thread.ask('rows', sessions, keep) as ReturnType<Spawned['rows']>,
+    texts: (sessions) => thread.ask('texts', sessions) as ReturnType<Spawned['texts']>,
+    close: () => thread.close(),
+  }
+}
+
+class Thread {
+  readonly #data: ThreadData
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #count = 0
+
+  constructor(data: ThreadData) {
+    this.#data = data
+  }
+
+  ask(method: string, ...words: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#worker ??= this.#start()
+      // While somebody waits for an answer, the process must not end.
+      this.#worker.ref()
+      const question: Question = { id: this.#count++, method, words }
+      this.#waiting.set(question.id, { resolve, reject })
+      this.#worker.postMessage(question)
+    })
+  }
+
+  async close(): Promise<void> {
+    const running = this.#worker
+    if (running === undefined) return
+    await this.ask('close').catch(() => undefined)
+    await running.terminate()
+  }
+
+  #start(): Worker {
     // In the bundle of the command line, all files are CommonJS.
     const file = import.meta.url.endsWith('.cjs') ? './thread.cjs' : './thread.js'
-    const started = new Worker(new URL(file, import.meta.url), { workerData: { directory } })
-    started.unref()
-    started.on('message', ({ id, result, error }: Answer) => {
-      const one = waiting.get(id)
-      waiting.delete(id)
-      if (waiting.size === 0) started.unref()
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data })
+    worker.unref()
+    worker.on('message', ({ id, result, error }: Answer) => {
+      const one = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (this.#waiting.size === 0) worker.unref()
       if (error === undefined) one?.resolve(result)
       else one?.reject(errorOf(error))
     })
     const end = (why: string): void => {
-      if (thread === started) thread = undefined
-      for (const { reject } of waiting.values()) reject(new CatalogUnavailable('busy', why))
-      waiting.clear()
+      if (this.#worker === worker) this.#worker = undefined
+      for (const { reject } of this.#waiting.values()) reject(new CatalogUnavailable('busy', why))
+      this.#waiting.clear()
     }
-    started.on('error', (error) => end(`The thread of the catalog has ended: ${error.message}`))
-    started.on('exit', () => end('The thread of the catalog has ended.'))
-    return started
-  }
-
-  const ask = (method: Method, query?: unknown): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      thread ??= start()
-      // While somebody waits for an answer, the process must not end.
-      thread.ref()
-      const question: Question = { id: count++, method, query }
-      waiting.set(question.id, { resolve, reject })
-      thread.postMessage(question)
-    })
-
-  return {
-    ask,
-    close: async () => {
-      const running = thread
-      if (running === undefined) return
-      await ask('close').catch(() => undefined)
-      await running.terminate()
-    },
+    worker.on('error', (error) => end(`The thread of the catalog has ended: ${error.message}`))
+    worker.on('exit', () => end('The thread of the catalog has ended.'))
+    return worker
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../record/record.ts'
 import { asText, viewOf } from './message.ts'
 
 /** In characters. What stands further behind is not found. */
-export const SEARCHABLE = { text: 128 * 1024, input: 1024, output: 4096 } as const
+const SEARCHABLE = { text: 128 * 1024, input: 1024, output: 4096 } as const
 
 export function searchableOf(message: JsonObject): { readonly role: string; readonly text: string } {
   const { role = '', text, calls, results } = viewOf(message)

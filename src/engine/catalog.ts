@@ -126,7 +126,7 @@ export interface SessionPut {
 
 export type SessionStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted'
 
-export interface TaskPut {
+interface TaskPut {
   readonly archive: number
   readonly task: string
   readonly status: TaskStatus

@@ -10,8 +10,8 @@ export type Value = string | number | null
 export type Row = Readonly<Record<string, Value>>
 
 interface Statement {
-  all(...values: Value[]): unknown
-  run(...values: Value[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
+  all(values: readonly Value[]): unknown
+  run(values: readonly Value[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
 }
 
 interface Binding {
@@ -38,7 +38,7 @@ export class Database {
   }
 
   all(sql: string, ...values: Value[]): Row[] {
-    return guarded(() => (this.#statement(sql).all(...values.map(bound)) as Row[]).map(unbound))
+    return guarded(() => (this.#statement(sql).all(values.map(bound)) as Row[]).map(unbound))
   }
 
   get(sql: string, ...values: Value[]): Row | undefined {
@@ -47,7 +47,7 @@ export class Database {
 
   /** Returns how many rows it changed, and the id of the last one that it inserted. */
   run(sql: string, ...values: Value[]): { readonly changes: number; readonly id: number } {
-    const { changes, lastInsertRowid } = guarded(() => this.#statement(sql).run(...values.map(bound)))
+    const { changes, lastInsertRowid } = guarded(() => this.#statement(sql).run(values.map(bound)))
     return { changes: Number(changes), id: Number(lastInsertRowid) }
   }
 
@@ -84,15 +84,33 @@ export class Database {
 
 function bind(path: string): Binding {
   const require = createRequire(import.meta.url)
-  let native: { DatabaseSync: new (path: string) => Binding } | undefined
+  let native: { DatabaseSync: new (path: string) => Native } | undefined
   try {
     native = require('node:sqlite') as typeof native
   } catch {
     // This Node has none.
   }
-  if (native !== undefined) return new native.DatabaseSync(path)
+  if (native !== undefined) return bindNative(new native.DatabaseSync(path))
   const Libsql = require('libsql') as new (path: string) => Binding
   return new Libsql(path)
+}
+
+/** `node:sqlite`, which takes values one by one where libsql takes them together. */
+interface Native {
+  exec(sql: string): void
+  prepare(sql: string): { all(...values: readonly Value[]): unknown; run(...values: readonly Value[]): ReturnType<Statement['run']> }
+  close(): void
+}
+
+function bindNative(database: Native): Binding {
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => {
+      const statement = database.prepare(sql)
+      return { all: (values) => statement.all(...values), run: (values) => statement.run(...values) }
+    },
+    close: () => database.close(),
+  }
 }
 
 /** Libsql reads a text up to its first NUL only. Escaped in both directions, so that any text comes back as it was. */

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib'
 import { spaced } from '../../dialect/words.ts'
 import type { DocumentKind } from '../../engine/catalog.ts'
-import type { Database } from './database.ts'
+import type { Database, Value } from './database.ts'
 
 export const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
 export const ROLES: readonly string[] = ['', 'system', 'user', 'assistant', 'tool']
@@ -23,34 +23,54 @@ export interface Document {
   readonly text: string
 }
 
-/** Words of the column `marks`, none of which can stand in a text's own column. */
+/** Words of the column `marks`: a message has its session, role and space; anything else, its session, kind and space. */
 export const sessionMark = (sid: number): string => `s${sid}`
-export const kindMark = (kind: DocumentKind): string => `k${KINDS.indexOf(kind)}`
-export const roleMark = (role: string): string => `r${ROLES.indexOf(role)}`
+export const kindMark = (kind: DocumentKind): string =>
+  kind === 'message' ? `(${ROLES.map(roleMark).join(' OR ')})` : `k${KINDS.indexOf(kind)}`
+export const roleMark = (role: string): string => `r${Math.max(0, ROLES.indexOf(role))}`
 /** Two spaces may share one; the row tells. */
 export const spaceMark = (space: string): string => `x${crc32(space).toString(16)}`
 
-/** Puts a text, in place of what stood at its place. One without words is not put. */
-export function putDocument(database: Database, document: Document, isNew: boolean): void {
-  const { sid, space, kind, position, place, source, run, depth, role, at, archive, off, text } = document
-  if (!isNew) removeDocuments(database, 'sid = ? AND kind = ? AND position = ? AND place = ?', sid, KINDS.indexOf(kind), position, place)
-  if (text === '') return
-  const { id } = database.run(
-    'INSERT INTO documents (sid, kind, position, place, source, run, depth, role, at, archive, off) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    sid,
-    KINDS.indexOf(kind),
-    position,
-    place,
-    source,
-    run,
-    depth,
-    Math.max(0, ROLES.indexOf(role)),
-    at,
-    archive,
-    off ? 1 : 0,
-  )
-  const marks = `${sessionMark(sid)} ${kindMark(kind)} ${roleMark(role)} ${spaceMark(space)}`
-  database.run('INSERT INTO words (rowid, text, marks) VALUES (?, ?, ?)', id, spaced(text), marks)
+const COLUMNS = 'doc, sid, kind, position, place, source, run, depth, role, at, archive, off'
+const ROW = `(${COLUMNS.replace(/\w+/g, '?')})`
+/**
+ * Rows that go into one statement: calling SQLite takes longer than inserting a row. `OR FAIL`, because a statement of several rows that could be
+ * taken back alone makes a savepoint, for which FTS5 writes out all that it holds; a failure takes the whole transaction back anyway.
+ */
+const TOGETHER = 20
+
+/** Puts texts at places where nothing stands. One without words is not put. */
+export function putDocuments(database: Database, documents: readonly Document[]): void {
+  const last = (database.get('SELECT max(doc) AS last FROM documents')?.last as number | null) ?? 0
+  let [doc, rows, values] = [last, 0, [] as Value[]]
+  const flush = (): void => {
+    if (rows > 0) database.run(insertion(rows), ...values)
+    rows = 0
+    values = []
+  }
+  for (const { sid, space, kind, position, place, source, run, depth, role, at, archive, off, text } of documents) {
+    if (text === '') continue
+    const [kindNumber, roleNumber] = [KINDS.indexOf(kind), Math.max(0, ROLES.indexOf(role))]
+    values.push(++doc, sid, kindNumber, position, place, source, run, depth, roleNumber, at, archive, off ? 1 : 0)
+    if (++rows === TOGETHER) flush()
+    const marks = `${sessionMark(sid)} ${kind === 'message' ? roleMark(role) : kindMark(kind)} ${spaceMark(space)}`
+    database.run('INSERT INTO words (rowid, text, marks) VALUES (?, ?, ?)', doc, spaced(text), marks)
+  }
+  flush()
+}
+
+const INSERTIONS: string[] = []
+
+function insertion(rows: number): string {
+  INSERTIONS[rows] ??= `INSERT OR FAIL INTO documents (${COLUMNS}) VALUES ${Array.from({ length: rows }, () => ROW).join(', ')}`
+  return INSERTIONS[rows]
+}
+
+/** The same in place of what stood there. */
+export function replaceDocument(database: Database, document: Document): void {
+  const { sid, kind, position, place } = document
+  removeDocuments(database, 'sid = ? AND kind = ? AND position = ? AND place = ?', sid, KINDS.indexOf(kind), position, place)
+  putDocuments(database, [document])
 }
 
 export function removeDocuments(database: Database, where: string, ...values: (string | number)[]): void {

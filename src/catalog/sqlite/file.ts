@@ -10,7 +10,7 @@
  *
  * Where there are no links (some Windows), `catalog.db` is the database itself; there, a file that is open cannot be removed.
  */
-import { lstat, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises'
+import { open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CatalogUnavailable } from '../../engine/catalog.ts'
 import type { Ids } from '../../engine/ids.ts'
@@ -23,7 +23,7 @@ export async function currentFile(directory: string): Promise<string | undefined
   return attempt(async () => {
     try {
       const target = join(directory, basename(await readlink(link)))
-      return (await exists(target)) ? target : undefined
+      return (await isFilled(target)) ? target : undefined
     } catch (error) {
       // Not a link: somebody has copied the store without its links.
       if (codeOf(error) === 'EINVAL' || codeOf(error) === 'UNKNOWN') return link
@@ -61,9 +61,10 @@ async function removeOthers(directory: string, current: string): Promise<void> {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
+/** A database that was just begun is empty, and so is one that was cut off: neither is worth waiting for. */
+async function isFilled(path: string): Promise<boolean> {
+  return stat(path).then(
+    ({ size }) => size > 0,
     (error: unknown) => {
       if (codeOf(error) === 'ENOENT') return false
       throw error

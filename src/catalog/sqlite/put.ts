@@ -5,7 +5,7 @@ import type { Json } from '../../record/record.ts'
 import type { Stretch } from '../../session/state.ts'
 import { canonical } from '../canonical.ts'
 import type { Database } from './database.ts'
-import { KINDS, putDocument, removeDocuments } from './documents.ts'
+import { type Document, KINDS, putDocuments, removeDocuments, replaceDocument } from './documents.ts'
 
 const MESSAGE = KINDS.indexOf('message')
 
@@ -84,27 +84,22 @@ export function digest(value: Json): string {
   return text.length <= 64 ? text : hash('sha256', text, 'hex')
 }
 
-function putTitle(database: Database, sid: number, { space, title, tags, updatedAt }: SessionPut): void {
-  putDocument(
-    database,
-    {
-      ...{ sid, space, kind: 'session', position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', archive: null, off: false },
-      at: millisecondsOf(updatedAt),
-      text: [title ?? '', ...tags].join('\n').trim(),
-    },
-    false,
-  )
+function putTitle(database: Database, sid: number, { space, title, tags }: SessionPut): void {
+  replaceDocument(database, {
+    ...{ sid, space, kind: 'session', position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', at: 0, archive: null, off: false },
+    text: [title ?? '', ...tags].join('\n').trim(),
+  })
 }
 
 function putSummary(database: Database, sid: number, space: string, { archive, position, at, text, owner, memories }: SummaryPut): void {
   const shared = { sid, space, position, source: position, run: 0, depth: 0, role: '', at: millisecondsOf(at), archive, off: false }
-  putDocument(database, { ...shared, kind: 'summary', place: 0, text }, false)
+  replaceDocument(database, { ...shared, kind: 'summary', place: 0, text })
   for (const [place, memory] of memories.entries()) {
     database.run(
       'INSERT OR REPLACE INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
       ...[sid, archive, place, space, owner, at, memory.key, JSON.stringify(memory)],
     )
-    putDocument(database, { ...shared, kind: 'memory', place, text: memory.text === undefined ? '' : `${memory.text}` }, false)
+    replaceDocument(database, { ...shared, kind: 'memory', place, text: memory.text ?? '' })
   }
 }
 
@@ -119,15 +114,15 @@ export function putText(database: Database, put: TextPut): void {
   }
   for (const stretch of put.left) mark(database, sid, stretch, 'off = 1', '')
   for (const stretch of put.back) mark(database, sid, stretch, 'off = 0', '')
-  for (const message of put.messages) {
-    const { position, index: place, source, run, depth, role, at, archive, onBranch, text } = message
+  const fresh: Document[] = []
+  const replaced: Document[] = []
+  for (const { position, index: place, source, run, depth, role, at, archive, onBranch, text } of put.messages) {
     const isNew = position === source && (put.anew || position >= put.seen.end)
-    putDocument(
-      database,
-      { sid, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch, text },
-      isNew,
-    )
+    const into = isNew ? fresh : replaced
+    into.push({ sid, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch, text })
   }
+  putDocuments(database, fresh)
+  for (const document of replaced) replaceDocument(database, document)
   for (const { day, messages, tokens } of put.days) {
     database.run(
       'INSERT INTO days VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens',

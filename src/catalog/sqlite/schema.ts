@@ -10,7 +10,7 @@
  *     documents     one row for each text that can be found: a message, a title with tags, a summary, a memory
  *     words         the full-text index of those, by FTS5, without the texts themselves: snippets are cut from the journals
  *
- * `words` has a second column, `marks`, with one word for the session, the kind and the role of each text, so that a search within
+ * `words` has a second column, `marks`, with words for the session, the space, and the role or the kind of each text, so that a search within
  * one session meets nothing of the others.
  */
 import { CatalogBroken } from '../../engine/catalog.ts'
@@ -96,6 +96,7 @@ CREATE VIRTUAL TABLE words USING fts5(
   text, marks, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
+INSERT INTO words (words, rank) VALUES ('automerge', 8);
 `
 
 /**
@@ -107,6 +108,7 @@ export function prepare(database: Database): void {
   database.exec('PRAGMA synchronous = NORMAL')
   database.exec('PRAGMA cache_size = -32768')
   database.exec('PRAGMA journal_size_limit = 67108864')
+  database.exec('PRAGMA wal_autocheckpoint = 8192')
   if (database.get(`SELECT 1 FROM sqlite_master WHERE name = 'meta'`) === undefined) {
     database.transaction(() => {
       // Another process may have made them meanwhile.

@@ -20,6 +20,8 @@ const COUNTED = 150_000
 const SAMPLE = 1000
 /** A filter that few sessions pass becomes part of the match; one that many pass is looked at row by row. */
 const FEW_SESSIONS = 200
+/** When a text was written, in milliseconds; a title, when its session was last changed. */
+const AT = `CASE WHEN d.kind = 1 THEN CAST(round(unixepoch(s.updated, 'subsec') * 1000) AS INTEGER) ELSE d.at END`
 const RECENCY = 0.25
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000
 
@@ -30,7 +32,7 @@ export function searchDocuments(database: Database, query: SearchQuery): FoundDo
   const scope = scopeOf(database, query)
   if (scope === undefined) return []
   const rows = database.all(
-    `SELECT d.doc, d.kind, d.position, d.place, d.source, d.role, d.at, d.archive, s.name, s.id, s.title, s.info
+    `SELECT d.doc, d.kind, d.position, d.place, d.source, d.role, ${AT} AS at, d.archive, s.name, s.id, s.title, s.info
      FROM words JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
      WHERE words MATCH ? AND ${scope.conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
     [text, ...scope.marks].join(' AND '),
@@ -117,8 +119,8 @@ function scopeOf(database: Database, query: SearchQuery): Scope | undefined {
   if (role !== undefined) marks.push(`marks : ${roleMark(role)}`)
   if (kinds.length < KINDS.length) marks.push(`marks : (${kinds.map(kindMark).join(' OR ')})`)
   if (archived !== undefined) add(`d.kind = 0 AND d.archive IS ${archived ? 'NOT NULL' : 'NULL'}`)
-  if (from !== undefined) add('d.at >= ?', from)
-  if (to !== undefined) add('d.at < ?', to)
+  if (from !== undefined) add(`${AT} >= ?`, from)
+  if (to !== undefined) add(`${AT} < ?`, to)
   return { marks, conditions, values }
 }
 

@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { CatalogCrowd } from '../catalog/processes.ts'
+import { requirePlatform } from '../platform.ts'
+import { type Mount, mountTmpfs } from '../processes/mount.ts'
+
+const tmpfs = requirePlatform('tmpfs')
+
+for (const keep of [false, true]) {
+  test(`processes that append and are killed, and one that lists${keep ? ' and keeps the catalog' : ''}: every list is whole`, async () => {
+    const crowd = await CatalogCrowd.make(keep ? 3 : 4)
+    onTestFinished(() => crowd.dispose())
+    const { lists } = await crowd.appendWhileListing({ milliseconds: 20_000, keep, kills: 10 })
+    expect(lists).toBeGreaterThan(20)
+    await crowd.checkAgainstAnew()
+  })
+}
+
+test.each([false, true])('a process that is killed at any moment of its indexing (making anew: %s) spoils nothing', async (rebuild) => {
+  const crowd = await CatalogCrowd.make(5)
+  onTestFinished(() => crowd.dispose())
+  await crowd.killIndexing({ rounds: 15, rebuild })
+})
+
+function onMount(): { mount: Mount; directory: string } {
+  const mount = mountTmpfs(24)
+  onTestFinished(() => mount.dispose())
+  return { mount, directory: join(mount.directory, 'store') }
+}
+
+async function answers(store: Store): Promise<unknown> {
+  const { hits, lag } = await store.search('needle')
+  return { listed: (await store.list()).sessions.map(({ id }) => id).sort(), found: hits.map(({ message }) => message).sort(), lag }
+}
+
+test.skipIf(!tmpfs.available)(
+  'on a mount that may only be read, with a catalog, an old one or none, lists and searches are exact',
+  async () => {
+    const { mount, directory } = onMount()
+    // In processes of their own: SQLite lets go of its files for good when a process ends.
+    const holdfast = (...words: string[]): void => {
+      const main = join(process.cwd(), 'build', 'src', 'cli', 'main.js')
+      execFileSync(process.execPath, [main, ...words, '--store', directory], { stdio: 'ignore' })
+    }
+    const append = (id: string): void => holdfast('append', id, 'a needle', '--message-id', id)
+    for (const round of ['none', 'old', 'whole']) {
+      append(round)
+      if (round !== 'none') holdfast('search', 'needle')
+      if (round === 'old') append('more')
+      mount.remount('ro')
+      const reader = await openStore(directory)
+      const ids = round === 'none' ? ['none'] : round === 'old' ? ['more', 'none', 'old'] : ['more', 'none', 'old', 'whole']
+      expect(await answers(reader)).toEqual({ listed: ids, found: ids, lag: null })
+      expect(await reader.stats()).toMatchObject({ sessions: { ok: ids.length } })
+      await reader.close()
+      mount.remount('rw')
+    }
+  },
+)
+
+test.skipIf(!tmpfs.available)('on a full disk what is there is listed and found; when there is room, what comes is too', async () => {
+  const { mount, directory } = onMount()
+  const store = await openStore(directory)
+  for (let i = 0; i < 5; i++) await (await store.session(`s${i}`)).append({ id: `m${i}`, content: 'a needle' })
+  expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4'] })
+  const ballast = join(mount.directory, 'ballast')
+  await (await store.session('s5')).append({ id: 'm5', content: `a needle ${'x'.repeat(200)}` })
+  const { bavail, bsize } = statfsSync(mount.directory)
+  writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+  await expect((await store.session('s6')).append({ id: 'm6', content: 'x'.repeat(100_000) })).rejects.toMatchObject({ code: 'NO_SPACE' })
+  expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4', 'm5'] })
+  rmSync(ballast)
+  await (await store.session('s7')).append({ id: 'm7', content: 'a needle' })
+  expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm7'], lag: null })
+  await store.close()
+})
