@@ -258,3 +258,8 @@ function parsed(body: string): Claims | undefined {
 export function derivedSecret(secret: string, ...of: readonly string[]): string {
   return createHmac('sha256', secret).update(JSON.stringify(of)).digest('hex')
 }
+
+/** A key as its operator sees it. */
+export function keyFields({ id, space, scope, owner, name, createdAt, expiresAt, revokedAt }: KeyRecord) {
+  return { key_id: id, space, scope, owner, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt }
+}
