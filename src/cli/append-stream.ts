@@ -4,9 +4,10 @@
  */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
+import type { SessionApi } from '../client/api.ts'
 import { HoldfastError } from '../errors.ts'
 import { Chain } from '../store/chain.ts'
-import type { Appended, Session } from '../store/session.ts'
+import type { Appended } from '../store/session.ts'
 import { acknowledge } from './acknowledge.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -26,7 +27,7 @@ interface StreamOptions {
 export async function appendStream(context: Context, id: string, { from, role, expect }: StreamOptions): Promise<void> {
   const { out } = context
   const session = await (await context.write()).session(id)
-  const stream = new Stream(context, session, (await isFork(session)) ? 1 : UNDER_WAY)
+  const stream = new Stream(context, session, context.isRemote || (await isFork(session)) ? 1 : UNDER_WAY)
   const input = await openInput(from)
   let bad: { readonly error: unknown } | undefined
   try {
@@ -44,7 +45,7 @@ export async function appendStream(context: Context, id: string, { from, role, e
 }
 
 /** What a fork inherited has to be looked up for each message, which takes as long as it takes: one at a time keeps them in order. */
-async function isFork(session: Session): Promise<boolean> {
+async function isFork(session: SessionApi): Promise<boolean> {
   try {
     return (await session.info()).parent?.kind === 'fork'
   } catch (error) {
@@ -65,9 +66,10 @@ async function openInput(from: string): Promise<Readable> {
 
 class Stream {
   readonly #context: Context
-  readonly #session: Session
+  readonly #session: SessionApi
   readonly #limit: number
-  readonly #chain = new Chain()
+  /** At a server one goes after the other; here many are under way, in order. */
+  readonly #chain: { readonly chain?: Chain }
   readonly #failed = new AbortController()
   readonly #progress
   /** Comes: nothing more is to be read. */
@@ -82,10 +84,11 @@ class Stream {
   #appended = 0
   #duplicates = 0
 
-  constructor(context: Context, session: Session, limit: number) {
+  constructor(context: Context, session: SessionApi, limit: number) {
     this.#context = context
     this.#session = session
     this.#limit = limit
+    this.#chain = context.isRemote ? {} : { chain: new Chain() }
     this.#progress = context.out.progress()
     this.signal = AbortSignal.any([context.signal, this.#failed.signal])
   }
@@ -98,7 +101,7 @@ class Stream {
       })
     }
     if (this.signal.aborted) return
-    const appending = this.#session.append(message, { chain: this.#chain, ...given({ expect: this.#first ? expect : undefined }) })
+    const appending = this.#session.append(message, { ...this.#chain, ...given({ expect: this.#first ? expect : undefined }) })
     this.#first = false
     this.#count++
     this.#bytes += bytes

@@ -1,8 +1,11 @@
 /** `archives`: what commits have moved out of the way; all of a session, or one with its overview and its messages. */
 import { HoldfastError } from '../errors.ts'
 import type { ArchiveInfo } from '../store/tasks.ts'
+import { messageFields } from '../wire/messages.ts'
+import { archiveName } from '../wire/names.ts'
+import { archiveFields } from '../wire/tasks.ts'
 import type { Context } from './context.ts'
-import { indented, messageFields, messageText } from './message-text.ts'
+import { indented, messageText } from './message-text.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
 export async function archives(context: Context, [id, number]: [string, number?]): Promise<void> {
@@ -11,10 +14,12 @@ export async function archives(context: Context, [id, number]: [string, number?]
   if (number !== undefined) {
     const archive = await session.archive(number)
     if (archive === undefined) {
-      throw new HoldfastError('NOT_FOUND', `There is no archive ${number} in "${id}".`, { details: { session_id: id, archive_id: number } })
+      throw new HoldfastError('NOT_FOUND', `There is no archive ${number} in "${id}".`, {
+        details: { session_id: id, archive_id: archiveName(number) },
+      })
     }
     const { messages, overview, abstract } = archive
-    const fields = { session_id: id, ...fieldsOf(archive), overview, messages: messages.map(messageFields) }
+    const fields = { ...archiveFields(id, archive), overview, messages: messages.map(messageFields) }
     return out.result(fields, (colours) => {
       const summary = overview === null ? [] : [`${colours.bold('overview')}\n${indented(overview)}`]
       const line = abstract === null ? '' : `\n${indented(abstract)}`
@@ -24,26 +29,12 @@ export async function archives(context: Context, [id, number]: [string, number?]
   const all = await session.archives()
   for (const archive of all) {
     const { abstract } = archive
-    await out.result({ session_id: id, ...fieldsOf(archive) }, (colours) => {
+    await out.result(archiveFields(id, archive), (colours) => {
       const head = headOf(archive)
       return `${archive.status === 'failed' ? colours.red(head) : colours.bold(head)}${abstract === null ? '' : `\n  ${inLine(abstract)}`}`
     })
   }
   if (all.length === 0) out.note(`"${id}" has no archives.`)
-}
-
-function fieldsOf({ number, status, task, messageCount, tokens, abstract, createdAt, updatedAt, error }: ArchiveInfo): object {
-  return {
-    archive_id: number,
-    status,
-    message_count: messageCount,
-    abstract,
-    created_at: createdAt,
-    updated_at: updatedAt,
-    tokens,
-    task_id: task,
-    error,
-  }
 }
 
 function headOf({ number, status, messageCount, createdAt, error }: ArchiveInfo): string {

@@ -1,6 +1,7 @@
 /** What stands on the command line: its values, checked, and the options that every command has. */
 import { resolve } from 'node:path'
 import { HoldfastError } from '../errors.ts'
+import { archiveNumber } from '../wire/names.ts'
 
 export interface GlobalOptions {
   readonly store?: string
@@ -20,6 +21,13 @@ export function count(flag: string): (value: string) => number {
     if (!/^\d+$/.test(value) || !Number.isSafeInteger(number)) throw wrongUsage(`${flag} must be a whole number; got "${value}".`)
     return number
   }
+}
+
+/** Reads the number of an archive, or its name. */
+export function archive(value: string): number {
+  const number = archiveNumber(value)
+  if (number === undefined) throw wrongUsage(`An archive is a number, or a name such as archive_001; got "${value}".`)
+  return number
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }

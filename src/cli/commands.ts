@@ -2,7 +2,7 @@
  * The command table: what there is, in the order in which the help shows it. The help, the parser and the completion scripts are all made
  * from it. The code of a command is loaded when it runs, so that none pays for another.
  */
-import { collect, count, duration, moment, workspace } from './arguments.ts'
+import { archive, collect, count, duration, moment, workspace } from './arguments.ts'
 import type { Context } from './context.ts'
 
 /** The words and the options are what the table says of them; each command names their types itself. */
@@ -37,7 +37,11 @@ export interface CommandSpec {
 }
 
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
-  { flags: '--store <where>', about: 'directory of the store (else $HOLDFAST_STORE, else ~/.holdfast)', file: true },
+  {
+    flags: '--store <where>',
+    about: 'directory of the store, or http://… of a server with $HOLDFAST_KEY (else $HOLDFAST_STORE, else ~/.holdfast)',
+    file: true,
+  },
   { flags: '--space <name>', about: 'space whose sessions to use' },
   { flags: '--json', about: 'print one JSON object a line' },
   { flags: '--quiet', about: 'no notes and no progress' },
@@ -236,7 +240,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'archives',
     about: 'list the archives of a session, or show one with its overview and messages',
-    words: [ID, { word: '[number]', about: 'number of the archive', parse: count('The number of an archive') }],
+    words: [ID, { word: '[number]', about: 'number of the archive, or its name, such as archive_001', parse: archive }],
     load: async () => (await import('./archives.ts')).archives,
   },
   {
@@ -280,6 +284,22 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: 'revoke a share',
     words: [ID, { word: '<share>', about: 'id of the share' }],
     load: async () => (await import('./sharing.ts')).unshare,
+  },
+  {
+    name: 'keys',
+    about: 'make, list or revoke the keys that servers of this store let in',
+    words: [
+      { word: '<action>', about: 'what to do', choices: ['create', 'list', 'revoke'] },
+      { word: '[key]', about: 'id of the key to revoke' },
+    ],
+    options: [
+      { flags: '--scope <scope>', about: 'what the key may; write unless told', choices: ['read', 'write', 'admin'] },
+      { flags: '--owner <owner>', about: 'it sees and makes only sessions of this owner' },
+      { flags: '--name <name>', about: 'what to call it' },
+      { flags: '--expires <duration>', about: 'how long it is good for, such as 90d', parse: duration('--expires') },
+      { flags: '--replaces <key>', about: 'takes the place of this key, which stays good for a day' },
+    ],
+    load: async () => (await import('./keys.ts')).keys,
   },
   {
     name: 'doctor',

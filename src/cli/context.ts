@@ -1,7 +1,8 @@
-/** What a command has to work with: the store, where to speak, and when to stop. */
+/** What a command has to work with: the store, which may be at a server, where to speak, and when to stop. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { StoreApi } from '../client/api.ts'
 import type { OpenOptions } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { type GlobalOptions, given, wrongUsage } from './arguments.ts'
@@ -12,7 +13,7 @@ export class Context {
   /** Stop: the command was interrupted, or nobody reads what it prints. */
   readonly signal: AbortSignal
   readonly #options: GlobalOptions
-  #store: Store | undefined
+  #store: StoreApi | undefined
   #last: (() => Promise<void>) | undefined
 
   constructor(out: Output, signal: AbortSignal, options: GlobalOptions) {
@@ -22,7 +23,7 @@ export class Context {
   }
 
   /** The store, for a command that only looks: one that is not there is empty, and is not made by looking. */
-  async read(): Promise<Store> {
+  async read(): Promise<StoreApi> {
     const where = this.#where()
     if (isDirectory(where) && !existsSync(where)) {
       this.out.warn(`There is no store at ${where}.`, { reason: 'absent' })
@@ -32,14 +33,24 @@ export class Context {
   }
 
   /** The store, for a command that writes: it is made if need be. */
-  write(options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
-    return this.#open(this.#where(), options)
+  write(): Promise<StoreApi> {
+    return this.#open(this.#where())
+  }
+
+  /** The store, for a command that needs it in this process; undefined if it is at a server. */
+  async local(options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store | undefined> {
+    const where = this.#where()
+    return isServer(where) ? undefined : this.#openHere(where, options)
   }
 
   /** Where the store is, if it is a directory. */
   get directory(): string | undefined {
     const where = this.#where()
     return isDirectory(where) ? where : undefined
+  }
+
+  get isRemote(): boolean {
+    return isServer(this.#where())
   }
 
   /** Has something done before the store is closed, also when the command is interrupted: what it holds has to be given back. */
@@ -56,17 +67,30 @@ export class Context {
     }
   }
 
-  async #open(where: string, options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
+  #open(where: string): Promise<StoreApi> {
+    return isServer(where) ? this.#connect(where) : this.#openHere(where)
+  }
+
+  async #connect(url: string): Promise<StoreApi> {
+    if (this.#options.space !== undefined) throw wrongUsage('At a server the key says which space it is: leave out --space.')
+    const { connect } = await import('../client/index.ts')
+    const key = process.env.HOLDFAST_KEY
+    this.#store = connect(url, key === undefined || key === '' ? {} : { key })
+    return this.#store
+  }
+
+  async #openHere(where: string, options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
-      this.#store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })
+      const store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })
+      this.#store = store
+      for (const warning of store.warnings) this.out.warn(warning)
+      return store
     } catch (error) {
       // An address of a kind that there is not: a mistake of whoever typed it.
       if (error instanceof TypeError) throw wrongUsage(error.message)
       throw error
     }
-    for (const warning of this.#store.warnings) this.out.warn(warning)
-    return this.#store
   }
 
   #where(): string {
@@ -78,4 +102,8 @@ export class Context {
 
 function isDirectory(where: string): boolean {
   return where !== '' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(where)
+}
+
+function isServer(where: string): boolean {
+  return /^https?:\/\//i.test(where)
 }

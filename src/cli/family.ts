@@ -1,5 +1,6 @@
 /** `fork` and `tree`: sessions that come from others. */
 import type { TreeNode } from '../store/family.ts'
+import { nodeFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
@@ -14,8 +15,8 @@ export async function fork(context: Context, [id]: [string], { at, as }: { reado
 export async function tree(context: Context, [id]: [string]): Promise<void> {
   const session = await (await context.read()).session(id)
   const draw = async (node: TreeNode, parent: string | null, trunk: string, last: boolean | undefined, depth: number): Promise<void> => {
-    const { session: session_id, version, kind, title, status, message } = node
-    const fields = { session_id, version, parent, kind, title, status, message_id: message, depth }
+    const { session_id, version, kind, title, status, message_id } = nodeFields(node)
+    const fields = { session_id, version, parent, kind, title, status, message_id, depth }
     await context.out.result(fields, (colours) => {
       const branch = last === undefined ? '' : `${trunk}${last ? '└─ ' : '├─ '}`
       const facts = [...(kind === 'root' ? [] : [kind]), ...(status === 'ok' ? [] : [status])].join(', ')

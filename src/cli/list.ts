@@ -1,6 +1,7 @@
 /** `list`: the sessions of a store. Those that cannot be read are among them, flagged. */
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions } from '../store/list.ts'
+import { sessionFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { collectSessions } from './sessions.ts'
@@ -64,16 +65,8 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
   if (sessions.length === 0) out.note('No sessions.')
 }
 
+/** What a list is looked at for; all there is to know of one session is a longer story. */
 function fieldsOf(info: SessionInfo): object {
-  return {
-    session_id: info.id,
-    title: info.title,
-    message_count: info.messageCount,
-    total_message_count: info.totalMessageCount,
-    updated_at: info.updatedAt === '' ? null : info.updatedAt,
-    tags: info.tags,
-    parent: info.parent?.session ?? null,
-    parent_kind: info.parent?.kind ?? null,
-    status: info.status,
-  }
+  const { session_id, title, message_count, total_message_count, updated_at, tags, parent, parent_kind, status } = sessionFields(info)
+  return { session_id, title, message_count, total_message_count, updated_at, tags, parent, parent_kind, status }
 }

@@ -1,5 +1,5 @@
 /** `memories`: what is known of an owner, from all sessions; with words, those that match them, the best first. */
-import type { Memory } from '../store/memories.ts'
+import { memoryFields } from '../wire/tasks.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
@@ -11,7 +11,7 @@ export async function memories(context: Context, [words]: [string[]], { owner }:
   const now = Date.now()
   await out.results(
     wanted,
-    fieldsOf,
+    memoryFields,
     [
       { title: 'CATEGORY' },
       { title: 'MEMORY', shrinks: true },
@@ -28,16 +28,4 @@ export async function memories(context: Context, [words]: [string[]], { owner }:
   if (wanted.length > 0) return
   const whose = owner === undefined ? 'of nobody in particular; --owner names whose to look for' : `of "${owner}"`
   out.note(words.length === 0 ? `No memories ${whose}.` : `No memories ${whose} match.`)
-}
-
-function fieldsOf({ id, text, category, key, owner, updatedAt, sources }: Memory): object {
-  return {
-    memory_id: id,
-    text,
-    category,
-    key,
-    owner,
-    updated_at: updatedAt,
-    sources: sources.map(({ session, archive, messages }) => ({ session_id: session, archive_id: archive, message_ids: messages })),
-  }
 }

@@ -1,4 +1,5 @@
 /** `delete`, `restore` and `purge`. Only the last one destroys, and nothing is destroyed by itself. */
+import { purgedFields } from '../wire/operations.ts'
 import type { Context } from './context.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -26,8 +27,9 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
   const store = await context.read()
   const progress = out.progress()
   let [purged, kept, freed] = [0, 0, 0]
-  for await (const { session, deletedAt, action, freedBytes } of store.purge({ olderThanMs: olderThan, dryRun })) {
-    const fields = { session_id: session, deleted_at: deletedAt, action, freed_bytes: freedBytes, dry_run: dryRun }
+  for await (const one of store.purge({ olderThanMs: olderThan, dryRun })) {
+    const { session, deletedAt, action, freedBytes } = one
+    const fields = purgedFields(one, dryRun)
     const verb = action === 'kept' ? 'kept, a fork reaches it' : dryRun ? 'would be purged' : 'purged'
     await out.result(fields, (colours) => `${inLine(session)}  ${colours.dim(`deleted ${relativeTime(deletedAt, Date.now())}`)}  ${verb}`)
     if (action === 'purged') purged++

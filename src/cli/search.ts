@@ -1,5 +1,6 @@
 /** `search`: full text over messages, titles, summaries and memories, with the hits marked. */
 import type { SearchHit, SearchOptions } from '../store/search.ts'
+import { hitFields } from '../wire/search.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
@@ -14,7 +15,7 @@ export async function search(
   const store = await context.read()
   const { hits, lag } = await store.search(words.join(' '), given({ session, role, from, to, limit }))
   const now = Date.now()
-  for (const hit of hits) await out.result(fieldsOf(hit), (colours) => lineOf(hit, colours, now))
+  for (const hit of hits) await out.result(hitFields(hit), (colours) => lineOf(hit, colours, now))
   if (lag !== null) {
     out.warn(`The text of ${lag.sessions} sessions is not indexed yet and was not searched. Try again in a moment.`, {
       sessions: lag.sessions,
@@ -39,20 +40,4 @@ function marked({ snippet, marks }: SearchHit, colours: Output['colours']): stri
     at = to
   }
   return text + inLine(snippet.slice(at))
-}
-
-function fieldsOf({ kind, session, title, message, archive, memory, role, at, snippet, marks, score }: SearchHit): object {
-  return {
-    session_id: session,
-    message_id: message,
-    snippet,
-    score,
-    kind,
-    title,
-    archive_id: archive,
-    memory_id: memory,
-    role,
-    at,
-    marks,
-  }
 }

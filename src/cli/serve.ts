@@ -29,7 +29,8 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/log.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.write({ wrap: (engine) => metrics.meter(engine) })
+  const store = await context.local({ wrap: (engine) => metrics.meter(engine) })
+  if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })
   context.beforeClosing(async () => {

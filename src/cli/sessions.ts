@@ -1,12 +1,13 @@
 /** Sessions of a store, over as many pages as it takes. */
+
+import type { StoreApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import { comparePlaces, placeOf } from '../store/list-order.ts'
-import type { Store } from '../store/store.ts'
 
 /** As many as were asked for, or all. A page of the store may hold fewer. */
-export async function collectSessions(store: Store, options: ListOptions): Promise<ListPage> {
+export async function collectSessions(store: StoreApi, options: ListOptions): Promise<ListPage> {
   if (options.limit === undefined && options.cursor === undefined) return collectAll(store, options)
   const { limit, cursor: begin, ...filter } = options
   const sessions: SessionInfo[] = []
@@ -21,7 +22,7 @@ export async function collectSessions(store: Store, options: ListOptions): Promi
 }
 
 /** Page by page in the one order that no change disturbs: a session that is changed meanwhile is neither missed nor met twice. */
-async function collectAll(store: Store, { order = 'updated', ...filter }: ListOptions): Promise<ListPage> {
+async function collectAll(store: StoreApi, { order = 'updated', ...filter }: ListOptions): Promise<ListPage> {
   const sessions: SessionInfo[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page: ListPage = await store.list({

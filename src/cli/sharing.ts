@@ -1,4 +1,5 @@
 /** `share`, `shares` and `unshare`: a token lets its holder read a session as it was when it was shared. */
+import { sharedFields, shareFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
@@ -7,9 +8,8 @@ export async function share(context: Context, [id]: [string], { expires }: { rea
   const session = await (await context.write()).session(id)
   const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
   const granted = await session.share(given({ expiresAt }))
-  const { version, token } = granted
-  const fields = { session_id: id, version, share_id: granted.share, token, expires_at: expiresAt?.toISOString() ?? null }
-  await context.out.result(fields, () => token)
+  const { duplicate: _, ...fields } = sharedFields(id, granted, expiresAt)
+  await context.out.result(fields, () => granted.token)
   const until =
     expiresAt === undefined ? 'until it is revoked' : `for ${relativeTime(expiresAt.toISOString(), Date.now()).replace('in ', '')}`
   context.out.note(`The token is shown this once and is good ${until}: \`holdfast unshare\` with ${granted.share} revokes it.`)
@@ -22,13 +22,7 @@ export async function shares(context: Context, [id]: [string]): Promise<void> {
   const now = Date.now()
   await out.results(
     granted,
-    (one) => ({
-      session_id: id,
-      share_id: one.id,
-      granted_at: one.grantedAt,
-      expires_at: one.expiresAt,
-      message_count: one.messageCount,
-    }),
+    (one) => ({ session_id: id, ...shareFields(one) }),
     [{ title: 'SHARE', shrinks: true }, { title: 'MESSAGES', align: 'right' }, { title: 'GRANTED' }, { title: 'EXPIRES' }],
     (one) => [
       one.id,

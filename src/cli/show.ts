@@ -1,10 +1,12 @@
 /** `show`: the messages of a session, oldest first; with --follow also those that come. */
+
+import type { SessionApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Change } from '../store/follow.ts'
-import type { Session } from '../store/session.ts'
 import type { StoredMessage } from '../store/transcript.ts'
+import { messageFields } from '../wire/messages.ts'
 import type { Context } from './context.ts'
-import { messageFields, messageText } from './message-text.ts'
+import { messageText } from './message-text.ts'
 import type { Output } from './output.ts'
 
 interface Options {
@@ -42,7 +44,7 @@ export async function show(context: Context, [id]: [string], options: Options): 
 }
 
 /** All of them, in pages from the first one on. */
-async function* all(session: Session, { before, archived = false }: Options): AsyncGenerator<StoredMessage> {
+async function* all(session: SessionApi, { before, archived = false }: Options): AsyncGenerator<StoredMessage> {
   // Whether there is such a message is told before anything is printed.
   if (before !== undefined) await session.messages({ before, archived, limit: 1 })
   for (let after: string | undefined; ; ) {
@@ -58,7 +60,7 @@ async function* all(session: Session, { before, archived = false }: Options): As
 }
 
 /** The last ones. They are read from the end, and may be more than a page. */
-async function* newest(session: Session, limit: number, { before: end, archived = false }: Options): AsyncGenerator<StoredMessage> {
+async function* newest(session: SessionApi, limit: number, { before: end, archived = false }: Options): AsyncGenerator<StoredMessage> {
   const pages: (readonly StoredMessage[])[] = []
   let before = end
   for (let left = limit; ; ) {
@@ -96,7 +98,7 @@ function warn(out: Output, id: string, damaged: boolean, missing: number): void 
   out.warn(`${what}. The others are complete. Run \`holdfast doctor\` to see where.`, { session_id: id, missing })
 }
 
-async function printChange({ out }: Context, session: Session, change: Change, shown: ReadonlySet<string>): Promise<void> {
+async function printChange({ out }: Context, session: SessionApi, change: Change, shown: ReadonlySet<string>): Promise<void> {
   for (const { id, message } of change.messages) {
     if (!shown.has(id)) await print(out, { id, at: change.at, archive: null, message })
   }

@@ -1,8 +1,9 @@
 /** `tasks` and `task`: what became of commits, and what to begin again. */
 import type { TaskStatus } from '../session/state.ts'
+import { taskFields } from '../wire/tasks.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
-import { printTasks, taskFields, taskLine } from './task-fields.ts'
+import { printTasks, taskLine } from './task-lines.ts'
 
 interface Options {
   readonly session?: string

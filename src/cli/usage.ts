@@ -1,6 +1,8 @@
 /** `usage`: what calls to models took, of one session or of all. */
+
+import type { StoreApi } from '../client/api.ts'
 import type { Usage } from '../session/state.ts'
-import type { Store } from '../store/store.ts'
+import { usageFields } from '../wire/operations.ts'
 import type { Context } from './context.ts'
 
 export async function usage(context: Context, [id]: [string?]): Promise<void> {
@@ -9,13 +11,7 @@ export async function usage(context: Context, [id]: [string?]): Promise<void> {
   const used = id === undefined ? await totalOf(context, store) : await (await store.session(id)).usage()
   await out.results(
     used,
-    ({ model, calls, inputTokens, outputTokens }) => ({
-      ...(id === undefined ? {} : { session_id: id }),
-      model,
-      calls,
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-    }),
+    (one) => ({ ...(id === undefined ? {} : { session_id: id }), ...usageFields(one) }),
     [
       { title: 'MODEL', shrinks: true },
       { title: 'CALLS', align: 'right' },
@@ -27,7 +23,7 @@ export async function usage(context: Context, [id]: [string?]): Promise<void> {
   if (used.length === 0) out.note('No calls to models are recorded.')
 }
 
-async function totalOf({ out }: Context, store: Store): Promise<readonly Usage[]> {
+async function totalOf({ out }: Context, store: StoreApi): Promise<readonly Usage[]> {
   const { usage: used, sessions } = await store.stats()
   if (sessions.unreadable > 0)
     out.warn(`${sessions.unreadable} sessions cannot be read and are not counted.`, { sessions: sessions.unreadable })

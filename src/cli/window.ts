@@ -1,6 +1,7 @@
 /** `context`: what would be sent to a model, within a budget of tokens. */
 import type { Format } from '../dialect/formats.ts'
 import type { Window } from '../store/window.ts'
+import { windowFields } from '../wire/tasks.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { indented } from './message-text.ts'
@@ -26,17 +27,10 @@ export async function window(context: Context, [id]: [string], { budget, format,
   out.note(`About ${tokens} tokens${leftOut.length === 0 ? '' : `; left out: ${toldOf(leftOut)}`}.`)
 }
 
-function fieldsOf({ overview, abstracts, recalled, messages, tokens, leftOut, stats }: Window): object {
-  return {
-    // A text in any case, as clients of the HTTP interface have it.
-    latest_archive_overview: overview ?? '',
-    pre_archive_abstracts: abstracts.map(({ archive, abstract }) => ({ archive_id: archive, abstract })),
-    recalled,
-    messages,
-    estimatedTokens: tokens,
-    stats,
-    left_out: leftOut,
-  }
+/** Without what tells where each message comes from: that stands in the messages of `show`. */
+function fieldsOf(made: Window): object {
+  const { origins: _, ...fields } = windowFields(made)
+  return fields
 }
 
 function textOf({ overview, abstracts, recalled, messages }: Window): string {

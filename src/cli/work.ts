@@ -1,8 +1,9 @@
 /** `work`: a worker in the foreground, until it is interrupted; with --once, until nothing is left to do. */
 import { type Attempt, Worker } from '../commit/worker.ts'
+import { taskFields } from '../wire/tasks.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
-import { taskFields, taskLine } from './task-fields.ts'
+import { taskLine } from './task-lines.ts'
 
 interface Options {
   readonly concurrency?: number
@@ -12,7 +13,8 @@ interface Options {
 export async function work(context: Context, _: [], { concurrency, once }: Options): Promise<void> {
   const { out, signal } = context
   if (concurrency === 0) throw wrongUsage('--concurrency must be 1 or more.')
-  const store = await context.write()
+  const store = await context.local()
+  if (store === undefined) throw wrongUsage('A server works by itself. Name the directory of the store.')
   let told: Promise<void> = Promise.resolve()
   const tell = async ({ space, task, status }: Attempt): Promise<void> => {
     if (signal.aborted) return

@@ -179,6 +179,9 @@ export const Task = z
   })
   .openapi('Task') satisfies z.ZodType<TaskFields>
 
+/** What came of a commit that was waited for. */
+export const EndedCommit = Commit.extend(Task.shape).openapi('EndedCommit')
+
 export const Archive = z
   .object({
     session_id: text,

@@ -4,6 +4,9 @@ import { Cli, objectsIn } from './holdfast.ts'
 
 const TASK_ID = expect.stringMatching(/^[0-9a-f-]{36}\.[A-Za-z0-9_-]+$/)
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/)
+/** Of tasks: seconds since 1970. */
+const SECONDS = expect.any(Number)
+const uri = (archive: string) => `viking://user/default/sessions/a/history/${archive}`
 
 /** A task without a summary: the archive of session "a". */
 const pending = {
@@ -11,10 +14,10 @@ const pending = {
   task_type: 'session_commit',
   status: 'pending',
   stage: 'waiting',
-  created_at: TIME,
-  updated_at: TIME,
+  created_at: SECONDS,
+  updated_at: SECONDS,
   resource_id: 'a',
-  archive_id: 1,
+  archive_id: 'archive_001',
   attempts: 0,
   result: null,
   error: null,
@@ -37,15 +40,34 @@ test('commit tells the task and how much it took, keeps what it is told to, and 
   const cli = new Cli()
   await cli.prepareMessages('a', 'm1', 'm2', 'm3')
   const first = await cli.one('commit', 'a', '--keep', '1', '--key', 'k')
-  expect(first).toEqual({ session_id: 'a', status: 'accepted', task_id: TASK_ID, archive_id: 1, archived: 2, reason: null })
-  expect(await cli.one('commit', 'a', '--keep', '1', '--key', 'k')).toEqual(first)
+  expect(first).toEqual({
+    session_id: 'a',
+    status: 'accepted',
+    task_id: TASK_ID,
+    archive_uri: uri('archive_001'),
+    archived: true,
+    reason: null,
+    archive_id: 'archive_001',
+    archived_count: 2,
+    duplicate: false,
+  })
+  expect(await cli.one('commit', 'a', '--keep', '1', '--key', 'k')).toEqual({ ...first, duplicate: true })
   expect(await cli.messageIds('a')).toEqual(['m3'])
-  const nothing = { session_id: 'a', status: 'skipped', task_id: null, archive_id: null, archived: 0 }
+  const nothing = {
+    session_id: 'a',
+    status: 'skipped',
+    task_id: null,
+    archive_uri: null,
+    archived: false,
+    archive_id: null,
+    archived_count: 0,
+    duplicate: false,
+  }
   expect(await cli.one('commit', 'a', '--keep-turns', '1', '--token-budget', '10')).toEqual({
     ...nothing,
     reason: 'all_within_keep_window',
   })
-  expect(await cli.one('commit', 'a')).toMatchObject({ archive_id: 2, archived: 1 })
+  expect(await cli.one('commit', 'a')).toMatchObject({ archive_id: 'archive_002', archived_count: 1 })
   expect(await cli.one('commit', 'a', '--wait')).toEqual({ ...nothing, reason: 'no_messages' })
 })
 
@@ -67,7 +89,7 @@ test('commit --wait makes the summary itself where no worker runs, and prints th
     status: 'completed',
     stage: 'ended',
     attempts: 1,
-    result: { abstract: 'Please rename the parser.', memories_extracted: 0 },
+    result: { session_id: 'a', archive_uri: uri('archive_001'), abstract: 'Please rename the parser.', memories_extracted: {} },
   })
   // Only what was asked for: the rest is for whoever runs a worker.
   expect(await cli.one('tasks', 'other')).toMatchObject({ status: 'pending' })
@@ -141,7 +163,7 @@ test('archives lists them, and shows one with its overview and its messages', as
   await cli.one('commit', 'a', '--wait')
   const second = {
     session_id: 'a',
-    archive_id: 2,
+    archive_id: 'archive_002',
     status: 'completed',
     message_count: 1,
     abstract: 'Please write the tests.',
@@ -149,17 +171,18 @@ test('archives lists them, and shows one with its overview and its messages', as
     updated_at: TIME,
     tokens: expect.any(Number),
     task_id: TASK_ID,
+    attempts: 1,
     error: null,
   }
   expect(await cli.json('archives', 'a')).toEqual([
-    { ...second, archive_id: 1, status: 'failed', abstract: null, error: { code: 'MODEL_FAILED', message: 'no answer' } },
+    { ...second, archive_id: 'archive_001', status: 'failed', abstract: null, error: { code: 'MODEL_FAILED', message: 'no answer' } },
     second,
   ])
   const message = { role: 'user', content: 'Please write the tests.' }
   expect(await cli.one('archives', 'a', '2')).toEqual({
     ...second,
     overview: expect.stringContaining('## Goal'),
-    messages: [{ id: 'm2', at: TIME, archived: true, archive_id: 2, message }],
+    messages: [{ id: 'm2', at: TIME, archived: true, archive_id: 'archive_002', message }],
   })
   const { stdout } = await cli.run(['archives', 'a'])
   expect(stdout).toMatch(
@@ -182,7 +205,7 @@ test('context has the overview, the abstracts and the newest messages, in the sh
   const window = await cli.one('context', 'a', '--budget', '300', '--recall', 'Oslo trip', '--format', 'anthropic')
   expect(window).toEqual({
     latest_archive_overview: expect.stringContaining('Oslo'),
-    pre_archive_abstracts: [{ archive_id: 1, abstract: 'Please plan the trip to Oslo.' }],
+    pre_archive_abstracts: [{ archive_id: 'archive_001', abstract: 'Please plan the trip to Oslo.' }],
     recalled: [expect.objectContaining({ kind: 'message', text: 'Please plan the trip to Oslo.' })],
     messages: [{ role: 'user', content: [{ type: 'text', text: 'And now?' }] }],
     estimatedTokens: expect.any(Number),
@@ -222,7 +245,7 @@ test('memories lists those of an owner, and finds them by words', async () => {
       key: expect.any(String),
       owner: 'kim',
       updated_at: TIME,
-      sources: [{ session_id: 'a', archive_id: 1, message_ids: ['m1'] }],
+      sources: [{ session_id: 'a', archive_id: 'archive_001', message_ids: ['m1'] }],
     },
   ])
   expect((await cli.run(['memories'])).stderr).toContain('--owner names whose')

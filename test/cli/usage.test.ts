@@ -20,11 +20,14 @@ test.each([
   [['append', 'a', '--jsonl', '-', '--key', 'k'], '--jsonl'],
   [['append', 'a', '--jsonl', 'no-such-file'], 'cannot be read'],
   [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
-  [['list', '--store', 'http://localhost:1'], 'http'],
+  [['list', '--store', 'ftp://localhost:1'], 'ftp'],
+  [['list', '--store', 'http://localhost:1', '--space', 's'], 'space'],
   [['list', '--store', 'memory:'], 'memory'],
   [['list', '--store', ''], 'empty'],
   [['shw', 'a'], 'Did you mean show?'],
-  [['serve'], "unknown command 'serve'"],
+  [['server'], "unknown command 'server'"],
+  [['serve', '--store', 'http://localhost:1'], 'directory'],
+  [['work', '--store', 'http://localhost:1'], 'directory'],
 ])('%j is wrong usage: exit code 2, and the error is one line of JSON where that is wanted', async (words, complaint) => {
   const cli = new Cli()
   const failure = await cli.failure(words)

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 
 /** Vitest runs at the root of the repository. */
-const MAIN = join(process.cwd(), 'dist', 'cli', 'main.js')
+const MAIN = join(process.cwd(), 'dist', 'cli', 'start.cjs')
 
 /** A directory for one test, to be served by any number of servers. */
 export function storeDirectory(): string {

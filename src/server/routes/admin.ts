@@ -4,16 +4,11 @@ import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
 import { purgedFields } from '../../wire/operations.ts'
 import { given } from '../given.ts'
-import { derivedSecret, type KeyRecord } from '../keys.ts'
+import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { requireScope, SCOPES } from '../principal.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
-
-/** A key as its operator sees it. */
-export function keyFields({ id, space, scope, owner, name, createdAt, expiresAt, revokedAt }: KeyRecord) {
-  return { key_id: id, space, scope, owner, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt }
-}
 
 const time = z.iso.datetime({ offset: true })
 

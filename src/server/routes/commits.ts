@@ -34,7 +34,7 @@ const commit = route({
     keep_recent_turn_count: count,
     retained_message_token_budget: count,
   }),
-  result: schemas.Commit,
+  result: z.union([schemas.Commit, schemas.EndedCommit]),
   handle: async (call) => {
     const { body, query, write, principal } = call
     const session = await call.session()

@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import { KeyRing } from '../../src/server/keys.ts'
+import { STORE_SPACE } from '../../src/store/parts.ts'
+import { Application } from './application.ts'
+
+test('without a key, or with one that nobody made, nothing is told', async () => {
+  const app = await Application.open()
+  for (const key of [null, 'nonsense', `${app.key.slice(0, -1)}0`, app.key.replace(/_(.)/, (_, c) => `_${c === '0' ? '1' : '0'}`)]) {
+    const answer = await app.get('/sessions', { key })
+    expect(answer).toMatchObject({ status: 401, error: { code: 'UNAUTHENTICATED' } })
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  }
+  const bearer = { key: null, headers: { authorization: `Bearer ${app.key}` } }
+  expect((await app.get('/sessions', bearer)).status).toBe(200)
+})
+
+test('a key has its scope and no more', async () => {
+  const app = await Application.open()
+  const [read, write] = [await app.newKey({ scope: 'read' }), await app.newKey({ scope: 'write' })]
+  const message = { role: 'user', content: 'x' }
+  expect((await app.post('/sessions/a/messages', message, { key: read })).error).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    details: { needed: 'write', scope: 'read' },
+  })
+  expect((await app.post('/sessions/a/messages', message, { key: write })).status).toBe(200)
+  expect((await app.get('/sessions/a', { key: read })).status).toBe(200)
+  expect((await app.get('/sessions/b?auto_create=true', { key: read })).status).toBe(403)
+  for (const path of ['/keys', '/purge', '/doctor']) expect((await app.post(path, {}, { key: write })).status).toBe(403)
+})
+
+test('keys are made, listed without what opens, rotated with an overlap, and revoked', async () => {
+  let now = Date.now()
+  const clock: Clock = { ...systemClock, now: () => now }
+  const app = await Application.open({ clock })
+  const made = await app.post('/keys', { scope: 'write', name: 'agent', expires_at: new Date(now + 10_000_000).toISOString() })
+  expect(made.result).toMatchObject({
+    key: expect.stringMatching(/^hf_[0-9a-f]{16}_[0-9a-f]{72}$/),
+    scope: 'write',
+    name: 'agent',
+    space: 'default',
+  })
+  const { key, key_id } = made.result
+  const listed = await app.get('/keys')
+  expect(JSON.stringify(listed.result)).not.toContain(key.slice(20))
+  const next = await app.post('/keys', { scope: 'write', replaces: key_id, overlap_seconds: 60 })
+  expect((await app.get('/sessions', { key })).status).toBe(200)
+  now += 61_000
+  expect((await app.get('/sessions', { key })).status).toBe(401)
+  expect((await app.get('/sessions', { key: next.result.key })).status).toBe(200)
+  expect((await app.send('DELETE', `/keys/${next.result.key_id}`)).result.revoked_at).not.toBeNull()
+  expect((await app.get('/sessions', { key: next.result.key })).status).toBe(401)
+  expect((await app.send('DELETE', '/keys/none')).status).toBe(404)
+})
+
+test('a key that is made under an operation key is made once', async () => {
+  const app = await Application.open()
+  const headers = { 'idempotency-key': 'k' }
+  const first = await app.post('/keys', { scope: 'read' }, { headers })
+  const again = await app.post('/keys', { scope: 'read' }, { headers })
+  expect(again.result).toEqual(first.result)
+  expect((await app.get('/keys')).result).toHaveLength(2)
+})
+
+test('a key that another process made or revoked counts here', async () => {
+  const app = await Application.open()
+  const other = new KeyRing(app.store)
+  const { key, record } = await other.create({ space: 'default', scope: 'read' })
+  expect((await app.get('/sessions', { key })).status).toBe(200)
+  await other.revoke(record.id)
+  await app.parts.keys.refresh()
+  expect((await app.get('/sessions', { key })).status).toBe(401)
+})
+
+test('the store keeps no key that opens', async () => {
+  const app = await Application.open()
+  const session = await app.store.in(STORE_SPACE).session('keys')
+  for await (const change of session.follow({ fromStart: true, signal: AbortSignal.timeout(50) }))
+    expect(JSON.stringify(change)).not.toContain(app.key.slice(20))
+})
+
+test('nobody gets a key for the store’s own space', async () => {
+  const app = await Application.open()
+  await expect(app.newKey({ space: STORE_SPACE })).rejects.toThrow('own')
+})
+
+test('a token opens one session, for a while, as far as it says, and dies with its key', async () => {
+  let now = Date.now()
+  const clock: Clock = { ...systemClock, now: () => now }
+  const app = await Application.open({ clock })
+  await app.post('/sessions/a/messages', { role: 'user', content: 'x' })
+  await app.post('/sessions/b/messages', { role: 'user', content: 'y' })
+  const agent = await app.post('/keys', { scope: 'write' })
+  const made = await app.post('/tokens', { session_id: 'a', scope: 'read', expires_in: 60 }, { key: agent.result.key })
+  const key = made.result.token
+  expect(made.result).toMatchObject({ token: expect.stringMatching(/^hft_/), scope: 'read', session_id: 'a', owner: null })
+  expect((await app.get('/sessions/a/messages', { key })).status).toBe(200)
+  expect((await app.get('/sessions/b/messages', { key })).status).toBe(403)
+  expect((await app.get('/sessions/none', { key })).status).toBe(403)
+  expect((await app.post('/sessions/a/messages', { role: 'user', content: 'z' }, { key })).status).toBe(403)
+  for (const path of ['/sessions', '/tasks', '/search?q=x', '/memories', '/stats', '/keys'])
+    expect((await app.get(path, { key })).status, path).toBe(403)
+  expect((await app.post('/tokens', { session_id: 'b' }, { key })).status).toBe(403)
+  expect((await app.get('/sessions/a', { key: `${key.slice(0, -2)}xx` })).status).toBe(401)
+  const body = JSON.parse(Buffer.from(key.slice(4).split('.')[0] as string, 'base64url').toString())
+  const forged = `hft_${Buffer.from(JSON.stringify({ ...body, session: 'b' })).toString('base64url')}.${key.split('.')[1]}`
+  expect((await app.get('/sessions/b', { key: forged })).status).toBe(401)
+  now += 61_000
+  expect((await app.get('/sessions/a', { key })).status).toBe(401)
+  const other = await app.post('/tokens', { session_id: 'a', scope: 'write' }, { key: agent.result.key })
+  expect((await app.get('/sessions/a', { key: other.result.token })).status).toBe(200)
+  await app.send('DELETE', `/keys/${agent.result.key_id}`)
+  expect((await app.get('/sessions/a', { key: other.result.token })).status).toBe(401)
+})
+
+test('a token can be revoked before its time', async () => {
+  const app = await Application.open()
+  await app.post('/sessions', { session_id: 'a' })
+  const { token } = (await app.post('/tokens', { session_id: 'a' })).result
+  expect((await app.get('/sessions/a', { key: token })).status).toBe(200)
+  await app.send('DELETE', `/tokens/${token}`)
+  expect((await app.get('/sessions/a', { key: token })).status).toBe(401)
+  expect((await app.post('/tokens', {})).error.code).toBe('INVALID_ARGUMENT')
+  const read = await app.newKey({ scope: 'read' })
+  expect((await app.post('/tokens', { session_id: 'a', scope: 'write' }, { key: read })).status).toBe(403)
+})
+
+test('whoever tries keys is slowed down; whoever has one is not', async () => {
+  const app = await Application.open()
+  const wrong = app.key.replace(/.$/, '0')
+  const statuses = new Set<number>()
+  for (let i = 0; i < 150; i++) statuses.add((await app.get('/sessions', { key: wrong })).status)
+  expect([...statuses]).toEqual([401, 429])
+  const late = await app.get('/sessions', { key: wrong })
+  expect(late.headers.get('retry-after')).toBe('1')
+})
+
+test('a key that comes too often is told when to come back', async () => {
+  const app = await Application.open({ requestsPerSecond: 1 })
+  const statuses = []
+  for (let i = 0; i < 4; i++) statuses.push((await app.get('/sessions')).status)
+  expect(statuses).toEqual([200, 200, 429, 429])
+})
+
+test('who did what is written down, without what was said', async () => {
+  const app = await Application.open()
+  await app.post('/sessions/a/messages', { role: 'user', content: 'a secret' })
+  await app.post('/sessions/a/messages', { role: 'user', content: 'another' })
+  await app.send('DELETE', '/sessions/a')
+  const read = await app.newKey({ scope: 'read' })
+  await app.post('/sessions', {}, { key: read })
+  await app.parts.audit.flush()
+  const { sessions } = await app.store.in(STORE_SPACE).list()
+  const log = sessions.find(({ id }) => id.startsWith('audit-')) as { id: string }
+  const { messages } = await (await app.store.in(STORE_SPACE).session(log.id)).messages()
+  const deeds = messages.map(({ message }) => message)
+  const key = app.key.slice(3, 19)
+  expect(deeds).toContainEqual(
+    expect.objectContaining({ key, space: 'default', action: 'POST /sessions/{id}/messages', session: 'a', status: 200, count: 2 }),
+  )
+  expect(deeds).toContainEqual(expect.objectContaining({ key, action: 'DELETE /sessions/{id}', session: 'a', request: expect.any(String) }))
+  expect(deeds).toContainEqual(expect.objectContaining({ action: 'POST /sessions', status: 403 }))
+  expect(JSON.stringify(deeds)).not.toContain('secret')
+})
