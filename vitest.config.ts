@@ -14,8 +14,8 @@ export default defineConfig({
           name: 'fast',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['test/slow/**'],
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -13,7 +13,7 @@ export interface DoorOptions {
   readonly clock: Clock
   readonly ids: Ids
   /** Whether the store may be opened a second time, by the thread. */
-  readonly shared: boolean
+  readonly threaded: boolean
 }
 
 interface Asked {
@@ -46,10 +46,10 @@ export class CatalogDoor {
   }
 
   async #load(): Promise<Asked> {
-    const { engine, shared } = this.#options
+    const { engine, threaded } = this.#options
     // Sources that were not compiled cannot be run by a thread.
     const isCompiled = /\.c?js$/.test(import.meta.url)
-    if (engine.directory !== undefined && shared && isCompiled) {
+    if (engine.directory !== undefined && threaded && isCompiled) {
       const { askCatalog } = await import('./threaded.ts')
       return askCatalog(engine.directory)
     }

@@ -68,7 +68,7 @@ export class Context {
   }
 
   #open(where: string): Promise<StoreApi> {
-    return isServer(where) ? this.#connect(where) : this.#openHere(where)
+    return isServer(where) ? this.#connect(where) : this.#openHere(where, { brief: true })
   }
 
   async #connect(url: string): Promise<StoreApi> {
@@ -79,7 +79,7 @@ export class Context {
     return this.#store
   }
 
-  async #openHere(where: string, options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store> {
+  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief'> = {}): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
       const store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })

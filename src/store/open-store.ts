@@ -20,6 +20,8 @@ export interface OpenOptions {
   readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
   /** Puts something between the store and its engine, such as what counts its calls. @internal */
   readonly wrap?: (engine: Engine) => Engine
+  /** For a process that asks once and ends: the catalog needs no thread of its own, which takes longer to start than to answer. @internal */
+  readonly brief?: boolean
 }
 
 /** Opens the store in a directory, which is made if need be; or one in memory, with `memory:`; or one on an engine of your own. */
@@ -29,7 +31,8 @@ export async function openStore(where: string | Engine, options: OpenOptions = {
   const engine = wrap(typeof where === 'string' ? await pick(where, options) : where)
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
-  const catalog = new CatalogDoor({ engine, clock, ids, shared: typeof where === 'string' && options.exclusive !== true })
+  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true
+  const catalog = new CatalogDoor({ engine, clock, ids, threaded })
   return new Store({ engine, clock, ids, replicas, catalog, space })
 }
 
