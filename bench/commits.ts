@@ -30,7 +30,7 @@ export const commits: Benchmark = {
     await append(short, LIVE)
 
     const windows = await interleave(quick ? 3 : 15, { short: () => timed(() => short.window()), long: () => timed(() => long.window()) })
-    const requests = await interleave(quick ? 10 : 60, {
+    const requests = await interleave(quick ? 10 : 200, {
       append: () => timed(() => long.append(MESSAGE)),
       commit: () => timed(() => long.commit({ keep: 4 })),
     })

@@ -1,8 +1,8 @@
 /**
- * npm run bench -- [--only NAME] [--quick] [--json] [--check] [--write] [--dir DIRECTORY]: measures, and prints a table. With --check, ends
+ * npm run bench -- [--only NAME,…] [--quick] [--json] [--check] [--write] [--dir DIRECTORY]: measures, and prints a table. With --check, ends
  * with 1 if a bar is missed; with --write, writes docs/benchmarks.md.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -13,13 +13,13 @@ import { type Benchmark, meets } from './harness.ts'
 import { httpAppend } from './http-append.ts'
 import { longJournal } from './long-journal.ts'
 import { longSession } from './long-session.ts'
-import { describeMachine } from './machine.ts'
+import { describeMachine, type Machine } from './machine.ts'
 import { manyCallers } from './many-callers.ts'
 import { manyProcesses } from './many-processes.ts'
 import { manySessions } from './many-sessions.ts'
 import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
-import { machineLines, page, type Result, table } from './report.ts'
+import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -52,9 +52,11 @@ const { values } = parseArgs({
   },
 })
 
-const chosen = BENCHMARKS.filter(({ name }) => values.only === undefined || name === values.only)
-if (chosen.length === 0) fail(`There is no benchmark "${values.only}"; there are ${BENCHMARKS.map(({ name }) => name).join(', ')}.`)
-if (values.write && (values.quick || values.only !== undefined)) fail('The page is written from a whole run: leave out --quick and --only.')
+const only = values.only?.split(',') ?? BENCHMARKS.map(({ name }) => name)
+const unknown = only.find((one) => !BENCHMARKS.some(({ name }) => name === one))
+if (unknown !== undefined) fail(`There is no benchmark "${unknown}"; there are ${BENCHMARKS.map(({ name }) => name).join(', ')}.`)
+const chosen = BENCHMARKS.filter(({ name }) => only.includes(name))
+if (values.write && values.quick) fail('A quick run says little: leave out --quick, or --write.')
 
 await mkdir(values.dir, { recursive: true })
 const directory = await mkdtemp(join(resolve(values.dir), 'bench-data-'))
@@ -77,10 +79,23 @@ try {
     if (values.quick) console.log('A quick run: the figures say little.\n')
     console.log(`${machineLines(machine).join('\n')}\n\n${table(results)}`)
   }
-  if (values.write) await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(machine, results))
+  if (values.write) await write(machine, results)
   if (values.check && results.some(({ figures }) => !figures.every(meets))) process.exitCode = 1
 } finally {
   await rm(directory, { recursive: true, force: true })
+}
+
+/** Puts the figures in the place of those of earlier runs, and leaves those of other benchmarks as they are. */
+async function write(machine: Machine, results: readonly Result[]): Promise<void> {
+  const kept = join(ROOT, 'docs', 'benchmarks.json')
+  const measured = JSON.parse(await readFile(kept, 'utf8').catch(() => '{}')) as Record<string, Measured>
+  for (const { benchmark, figures } of results) measured[benchmark.name] = { machine, figures }
+  const all = BENCHMARKS.flatMap((benchmark) => {
+    const last = measured[benchmark.name]
+    return last === undefined ? [] : [{ benchmark, ...last }]
+  })
+  await writeFile(kept, `${JSON.stringify(Object.fromEntries(all.map(({ benchmark, ...last }) => [benchmark.name, last])), null, 2)}\n`)
+  await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(all))
 }
 
 function fail(why: string): never {

@@ -33,23 +33,22 @@ export function machineLines(machine: Machine): string[] {
   ]
 }
 
-export function page(machine: Machine, results: readonly Result[]): string {
-  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+/** What was measured last of one benchmark, and where. */
+export interface Measured {
+  readonly machine: Machine
+  readonly figures: readonly Figure[]
+}
+
+/** The page, from what was measured last of each benchmark. */
+export function page(results: readonly (Result & Measured)[]): string {
   return `# Benchmarks
 
-Written by \`npm run bench -- --write\`; every figure on this page was measured by that one run.
+Written by \`npm run bench -- --write\` from docs/benchmarks.json, where each benchmark keeps the figures of its last run. What is held against
+another was measured in the same run.
 
-${machineLines(machine)
-  .map((line) => `- ${line}`)
-  .join('\n')}
+${results.map(section).join('\n\n')}
 
-## Figures
-
-${[row(HEADINGS), row(HEADINGS.map(() => '---')), ...results.flatMap(rowsOf).map(row)].join('\n')}
-
-## What is measured
-
-${results.map(({ benchmark }) => `- \`${benchmark.name}\`: ${benchmark.about}`).join('\n')}
+## How it is measured
 
 Every append is durable before it is answered: each figure includes \`fdatasync\`. A record is a line of 1 KiB, with the address of the
 message before it, and the key of its own message, which goes into the id files. Segments are sealed and new ones made all the while,
@@ -69,14 +68,21 @@ On a disk whose sync is slow, the ratio of one caller comes closer to 1 and that
 ## Run it
 
 \`\`\`sh
-npm run bench                             # all of it, two minutes
-npm run bench -- --only many-callers      # one
+npm run bench                             # all of it
+npm run bench -- --only open,commits      # some
+npm run bench -- --write                  # and put the figures into docs
 npm run bench -- --quick                  # to see that it works
 npm run bench -- --dir /a/directory       # on another disk
 npm run bench -- --check                  # ends with 1 if something is not met
 npm run bench -- --json                   # for programs
 \`\`\`
 `
+}
+
+function section({ benchmark, machine, figures }: Result & Measured): string {
+  const row = (cells: readonly string[]): string => `| ${cells.slice(1).join(' | ')} |`
+  const rows = [row(HEADINGS), row(HEADINGS.map(() => '---')), ...rowsOf({ benchmark, figures }).map(row)]
+  return `## ${benchmark.name}\n\n${benchmark.about}\n\n${rows.join('\n')}\n\n${machineLines(machine).join(' · ')}`
 }
 
 function rowsOf({ benchmark, figures }: Result): string[][] {
