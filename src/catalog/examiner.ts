@@ -57,14 +57,14 @@ export class Examiner implements Examining {
   }
 
   rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]> {
-    return sideBySide(sessions, ({ name, known }) => this.row(name, known, keep))
+    return sideBySide(sessions, ({ name, known }) => this.#row(name, known, keep))
   }
 
   texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]> {
     return sideBySide(sessions, ({ name, known }) => this.#text(name, known))
   }
 
-  async row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
+  async #row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
     try {
       const seen = await this.#see(name, keep)
       const { state, damage } = seen.tail
@@ -183,7 +183,7 @@ export class Examiner implements Examining {
 /** How many sessions are looked at side by side. */
 const SIDE_BY_SIDE = 16
 
-async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let i = 0; i < items.length; i += SIDE_BY_SIDE) results.push(...(await Promise.all(items.slice(i, i + SIDE_BY_SIDE).map(work))))
   return results

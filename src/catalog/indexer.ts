@@ -9,7 +9,7 @@ import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../e
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner, type Examining } from './examiner.ts'
+import { Examiner, type Examining, sideBySide } from './examiner.ts'
 
 /** Rows in one put. */
 const BATCH = 128
@@ -159,12 +159,10 @@ export class Indexer {
 
   async #lookAt(names: readonly string[], announced: boolean): Promise<string[]> {
     const known = await this.catalog.known(names)
-    const changed: { name: string; known: Known | undefined }[] = []
-    for (const [i, name] of names.entries()) {
-      const before = known[i]
-      if (announced || before === undefined || !(await this.#isUnchanged(name, before))) changed.push({ name, known: before })
-      this.#stuck.delete(name)
-    }
+    const asked = names.map((name, i) => ({ name, known: known[i] }))
+    const same = announced ? [] : await sideBySide(asked, async (one) => one.known !== undefined && this.#isUnchanged(one.name, one.known))
+    const changed = asked.filter((_, i) => same[i] !== true)
+    for (const { name } of changed) this.#stuck.delete(name)
     const rows = await this.#examiner.rows(changed, announced)
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
