@@ -132,7 +132,7 @@ export class Examiner implements Examining {
     const mark: Mark = { end: tail.end, crc: tail.prev }
     const anew = known !== undefined && (known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
     const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
-    const space = state.space ?? known?.space ?? (await this.#spaceOf(name))
+    const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const info = infoOf(id, state, tail.damage)
     const [first = 0] = tail.segment === 0 ? [] : await journal.segments()
@@ -162,7 +162,7 @@ export class Examiner implements Examining {
   }
 
   async #ill(name: string, known: Known | undefined, status: 'damaged' | 'unreadable'): Promise<SessionPut> {
-    const space = known?.space ?? (await this.#spaceOf(name))
+    const space = known?.space || (await this.#spaceOf(name))
     const id = idOf({ engine: this.#engine, space }, name)
     const info = { ...infoOf(id, INITIAL, []), status }
     return {

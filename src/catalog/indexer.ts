@@ -23,6 +23,17 @@ const MUCH_BYTES = 32 * 1024 * 1024
 
 export type Spawned = Examining & { close(): Promise<void> }
 
+interface IndexerOptions {
+  readonly engine: Engine
+  readonly catalog: Catalog
+  /** Where to look for sessions that cannot tell their own space. */
+  readonly spaces: ReadonlySet<string>
+  /** Ends a sweep. */
+  readonly signal: AbortSignal
+  /** Starts a reader in another thread. */
+  readonly spawn?: (() => Spawned) | undefined
+}
+
 export class Indexer {
   readonly catalog: Catalog
   readonly #engine: Engine
@@ -32,15 +43,16 @@ export class Indexer {
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #indexing: Promise<boolean> | undefined
+  readonly #signal: AbortSignal
   readonly #spawn: (() => Spawned) | undefined
   #spawned: Spawned | undefined
   /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
   swept: number | undefined
 
-  /** `spawn` starts a reader in another thread. */
-  constructor(engine: Engine, catalog: Catalog, spaces: ReadonlySet<string>, spawn?: () => Spawned) {
+  constructor({ engine, catalog, spaces, signal, spawn }: IndexerOptions) {
     this.catalog = catalog
     this.#engine = engine
+    this.#signal = signal
     this.#spawn = spawn
     this.#examiner = new Examiner(engine, spaces)
   }
@@ -72,6 +84,7 @@ export class Indexer {
         met.add(name)
         batch.push(name)
         if (batch.length < BATCH) continue
+        if (this.#signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
         await this.#look(batch, false)
         this.swept += batch.length
         batch = []

@@ -279,7 +279,8 @@ export class CatalogService implements CatalogRequests {
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces, spawn), path }
+    const { signal } = this.#closing
+    this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
   }
 

@@ -11,7 +11,7 @@ async function prepared(): Promise<Cli> {
       { id: 'u', role: 'user', content: 'My parcels were lost in Bergen.' },
       { id: 'a', role: 'assistant', content: 'Which parcel do you mean?' },
     ])
-    await (await store.session('two')).append({ id: 'x', role: 'user', content: 'A \u001b[31mred\u001b[0m parcel' })
+    await (await store.session('two')).append({ id: 'x', role: 'user', content: 'A red \u001b[31m parcel' })
   })
   return cli
 }
@@ -38,7 +38,7 @@ test('search prints hits with snippets and where the hits stand, for programs an
   expect(status).toBe(0)
   expect(stderr).toBe('')
   expect(stdout).toContain('two')
-  expect(stdout).toContain('A \\x1b[31mred\\x1b[0m parcel')
+  expect(stdout).toContain('A red \\x1b[31m parcel')
 })
 
 test('search is narrowed by session, role, time and limit', async () => {
