@@ -18,8 +18,14 @@ const TRIES = 100
 /** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
 const CALL_SESSIONS = 1024
 const SLICE_SESSIONS = 128
-/** From so many bytes of text on, another thread reads while this one puts. */
+/** From so many sessions of a sweep, and so many bytes of text on, another thread reads while this one puts. */
+const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
+
+/** Lets everything go on that can. */
+export function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
 
 export type Spawned = Examining & { close(): Promise<void> }
 
@@ -80,20 +86,26 @@ export class Indexer {
     try {
       const met = new Set<string>()
       let batch: string[] = []
+      let before = Promise.resolve()
       for await (const name of this.#engine.names()) {
         met.add(name)
         batch.push(name)
         if (batch.length < BATCH) continue
         if (this.#signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
-        await this.#look(batch, false)
+        // One batch is read while the one before is put.
+        const looking = this.#look(batch, met.size < MANY_SESSIONS ? this.#examiner : this.#otherThread())
+        looking.catch(() => undefined)
+        await before
+        before = looking
         this.swept += batch.length
         batch = []
       }
-      await this.#look(batch, false)
+      await before
+      await this.#look(batch, this.#examiner)
       // One that was made meanwhile was not met.
       await this.#look(
         (await this.catalog.names()).filter((name) => !met.has(name)),
-        false,
+        this.#examiner,
       )
     } finally {
       this.swept = undefined
@@ -119,9 +131,10 @@ export class Indexer {
     let next = this.#texts(examining, slices[0] ?? [])
     for (let i = 0; i < slices.length; i++) {
       const puts = await next
-      // Read while these are put.
+      // Read while these are put: which keeps this thread busy, so the question must have left it before.
       next = this.#texts(examining, slices[i + 1] ?? [])
       next.catch(() => undefined)
+      await breath()
       await this.catalog.putText(puts)
     }
     return true
@@ -131,8 +144,13 @@ export class Indexer {
   async #reader(): Promise<Examining> {
     if (this.#spawn === undefined) return this.#examiner
     const { bytes = 0 } = (await this.catalog.lag()) ?? {}
-    if (bytes >= MUCH_BYTES) this.#spawned ??= this.#spawn()
-    else if (this.#spawned !== undefined) await this.close()
+    if (bytes >= MUCH_BYTES) return this.#otherThread()
+    if (this.#spawned !== undefined) await this.close()
+    return this.#examiner
+  }
+
+  #otherThread(): Examining {
+    if (this.#spawn !== undefined) this.#spawned ??= this.#spawn()
     return this.#spawned ?? this.#examiner
   }
 
@@ -155,28 +173,28 @@ export class Indexer {
     const from = await this.catalog.cursor()
     const { cursor, names, reset } = await this.#engine.changes(from ?? undefined)
     if (reset) await this.sweep()
-    else await this.#look([...new Set([...names, ...(await this.catalog.unreadable())])], true)
+    else await this.#look([...new Set([...names, ...(await this.catalog.unreadable())])], this.#examiner, true)
     await this.catalog.advance(from, cursor)
   }
 
   /** Puts the rows of some sessions. `announced`: they have changed, and go on changing; otherwise most of them have not. */
-  async #look(names: readonly string[], announced: boolean): Promise<void> {
+  async #look(names: readonly string[], examining: Examining, announced = false): Promise<void> {
     let left = names
     for (let tries = 0; left.length > 0; tries++) {
       if (tries > TRIES) throw new CatalogUnavailable('busy', 'Other processes put the same sessions all the time.')
       const again: string[] = []
-      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), announced)))
+      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), examining, announced)))
       left = again
     }
   }
 
-  async #lookAt(names: readonly string[], announced: boolean): Promise<string[]> {
+  async #lookAt(names: readonly string[], examining: Examining, announced: boolean): Promise<string[]> {
     const known = await this.catalog.known(names)
     const asked = names.map((name, i) => ({ name, known: known[i] }))
     const same = announced ? [] : await sideBySide(asked, async (one) => one.known !== undefined && this.#isUnchanged(one.name, one.known))
     const changed = asked.filter((_, i) => same[i] !== true)
     for (const { name } of changed) this.#stuck.delete(name)
-    const rows = await this.#examiner.rows(changed, announced)
+    const rows = await examining.rows(changed, announced)
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
     )
