@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFilesEngine } from '../src/engines/files/engine.ts'
@@ -18,6 +19,8 @@ async function fill(directory: string, work: (store: Store) => Promise<void>): P
   const store = await openStore(engine)
   await work(store)
   await store.close()
+  // As a store lies on its disk that was not written a moment ago.
+  spawnSync('sync')
 }
 
 async function inTens(count: number, work: (index: number) => Promise<unknown>): Promise<void> {

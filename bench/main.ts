@@ -19,6 +19,7 @@ import { manyProcesses } from './many-processes.ts'
 import { manySessions } from './many-sessions.ts'
 import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
+import { recall } from './recall.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
 
@@ -37,6 +38,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   catalogList,
   catalogSearch,
   catalogAppend,
+  recall,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

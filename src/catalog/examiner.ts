@@ -57,14 +57,14 @@ export class Examiner implements Examining {
   }
 
   rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]> {
-    return sideBySide(sessions, ({ name, known }) => this.row(name, known, keep))
+    return sideBySide(sessions, ({ name, known }) => this.#row(name, known, keep))
   }
 
   texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]> {
     return sideBySide(sessions, ({ name, known }) => this.#text(name, known))
   }
 
-  async row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
+  async #row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
     try {
       const seen = await this.#see(name, keep)
       const { state, damage } = seen.tail
@@ -132,7 +132,7 @@ export class Examiner implements Examining {
     const mark: Mark = { end: tail.end, crc: tail.prev }
     const anew = known !== undefined && (known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
     const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
-    const space = state.space ?? known?.space ?? (await this.#spaceOf(name))
+    const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const info = infoOf(id, state, tail.damage)
     const [first = 0] = tail.segment === 0 ? [] : await journal.segments()
@@ -162,7 +162,7 @@ export class Examiner implements Examining {
   }
 
   async #ill(name: string, known: Known | undefined, status: 'damaged' | 'unreadable'): Promise<SessionPut> {
-    const space = known?.space ?? (await this.#spaceOf(name))
+    const space = known?.space || (await this.#spaceOf(name))
     const id = idOf({ engine: this.#engine, space }, name)
     const info = { ...infoOf(id, INITIAL, []), status }
     return {
@@ -183,7 +183,7 @@ export class Examiner implements Examining {
 /** How many sessions are looked at side by side. */
 const SIDE_BY_SIDE = 16
 
-async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (let i = 0; i < items.length; i += SIDE_BY_SIDE) results.push(...(await Promise.all(items.slice(i, i + SIDE_BY_SIDE).map(work))))
   return results

@@ -9,7 +9,7 @@ import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../e
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner, type Examining } from './examiner.ts'
+import { Examiner, type Examining, sideBySide } from './examiner.ts'
 
 /** Rows in one put. */
 const BATCH = 128
@@ -18,10 +18,27 @@ const TRIES = 100
 /** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
 const CALL_SESSIONS = 1024
 const SLICE_SESSIONS = 128
-/** From so many bytes of text on, another thread reads while this one puts. */
+/** From so many sessions of a sweep, and so many bytes of text on, another thread reads while this one puts. */
+const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
 
+/** Lets everything go on that can. */
+export function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
 export type Spawned = Examining & { close(): Promise<void> }
+
+interface IndexerOptions {
+  readonly engine: Engine
+  readonly catalog: Catalog
+  /** Where to look for sessions that cannot tell their own space. */
+  readonly spaces: ReadonlySet<string>
+  /** Ends a sweep. */
+  readonly signal: AbortSignal
+  /** Starts a reader in another thread. */
+  readonly spawn?: (() => Spawned) | undefined
+}
 
 export class Indexer {
   readonly catalog: Catalog
@@ -32,15 +49,16 @@ export class Indexer {
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #indexing: Promise<boolean> | undefined
+  readonly #signal: AbortSignal
   readonly #spawn: (() => Spawned) | undefined
   #spawned: Spawned | undefined
   /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
   swept: number | undefined
 
-  /** `spawn` starts a reader in another thread. */
-  constructor(engine: Engine, catalog: Catalog, spaces: ReadonlySet<string>, spawn?: () => Spawned) {
+  constructor({ engine, catalog, spaces, signal, spawn }: IndexerOptions) {
     this.catalog = catalog
     this.#engine = engine
+    this.#signal = signal
     this.#spawn = spawn
     this.#examiner = new Examiner(engine, spaces)
   }
@@ -68,19 +86,26 @@ export class Indexer {
     try {
       const met = new Set<string>()
       let batch: string[] = []
+      let before = Promise.resolve()
       for await (const name of this.#engine.names()) {
         met.add(name)
         batch.push(name)
         if (batch.length < BATCH) continue
-        await this.#look(batch, false)
+        if (this.#signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
+        // One batch is read while the one before is put.
+        const looking = this.#look(batch, met.size < MANY_SESSIONS ? this.#examiner : this.#otherThread())
+        looking.catch(() => undefined)
+        await before
+        before = looking
         this.swept += batch.length
         batch = []
       }
-      await this.#look(batch, false)
+      await before
+      await this.#look(batch, this.#examiner)
       // One that was made meanwhile was not met.
       await this.#look(
         (await this.catalog.names()).filter((name) => !met.has(name)),
-        false,
+        this.#examiner,
       )
     } finally {
       this.swept = undefined
@@ -106,9 +131,10 @@ export class Indexer {
     let next = this.#texts(examining, slices[0] ?? [])
     for (let i = 0; i < slices.length; i++) {
       const puts = await next
-      // Read while these are put.
+      // Read while these are put: which keeps this thread busy, so the question must have left it before.
       next = this.#texts(examining, slices[i + 1] ?? [])
       next.catch(() => undefined)
+      await breath()
       await this.catalog.putText(puts)
     }
     return true
@@ -118,8 +144,13 @@ export class Indexer {
   async #reader(): Promise<Examining> {
     if (this.#spawn === undefined) return this.#examiner
     const { bytes = 0 } = (await this.catalog.lag()) ?? {}
-    if (bytes >= MUCH_BYTES) this.#spawned ??= this.#spawn()
-    else if (this.#spawned !== undefined) await this.close()
+    if (bytes >= MUCH_BYTES) return this.#otherThread()
+    if (this.#spawned !== undefined) await this.close()
+    return this.#examiner
+  }
+
+  #otherThread(): Examining {
+    if (this.#spawn !== undefined) this.#spawned ??= this.#spawn()
     return this.#spawned ?? this.#examiner
   }
 
@@ -142,30 +173,28 @@ export class Indexer {
     const from = await this.catalog.cursor()
     const { cursor, names, reset } = await this.#engine.changes(from ?? undefined)
     if (reset) await this.sweep()
-    else await this.#look([...new Set([...names, ...(await this.catalog.unreadable())])], true)
+    else await this.#look([...new Set([...names, ...(await this.catalog.unreadable())])], this.#examiner, true)
     await this.catalog.advance(from, cursor)
   }
 
   /** Puts the rows of some sessions. `announced`: they have changed, and go on changing; otherwise most of them have not. */
-  async #look(names: readonly string[], announced: boolean): Promise<void> {
+  async #look(names: readonly string[], examining: Examining, announced = false): Promise<void> {
     let left = names
     for (let tries = 0; left.length > 0; tries++) {
       if (tries > TRIES) throw new CatalogUnavailable('busy', 'Other processes put the same sessions all the time.')
       const again: string[] = []
-      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), announced)))
+      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), examining, announced)))
       left = again
     }
   }
 
-  async #lookAt(names: readonly string[], announced: boolean): Promise<string[]> {
+  async #lookAt(names: readonly string[], examining: Examining, announced: boolean): Promise<string[]> {
     const known = await this.catalog.known(names)
-    const changed: { name: string; known: Known | undefined }[] = []
-    for (const [i, name] of names.entries()) {
-      const before = known[i]
-      if (announced || before === undefined || !(await this.#isUnchanged(name, before))) changed.push({ name, known: before })
-      this.#stuck.delete(name)
-    }
-    const rows = await this.#examiner.rows(changed, announced)
+    const asked = names.map((name, i) => ({ name, known: known[i] }))
+    const same = announced ? [] : await sideBySide(asked, async (one) => one.known !== undefined && this.#isUnchanged(one.name, one.known))
+    const changed = asked.filter((_, i) => same[i] !== true)
+    for (const { name } of changed) this.#stuck.delete(name)
+    const rows = await examining.rows(changed, announced)
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
     )

@@ -7,20 +7,19 @@ import { comparePlaces, compareTexts, placeOf } from '../store/list-order.ts'
 import { canonical } from './canonical.ts'
 import { Examiner } from './examiner.ts'
 
-/** How many sessions are looked at side by side. */
-const SIDE_BY_SIDE = 16
+const BATCH = 128
 
 /** The rows of all sessions of a space, in no particular order. Those that cannot be read are among them, flagged. */
 async function* rowsOf(engine: Engine, space: string): AsyncGenerator<SessionPut> {
   const examiner = new Examiner(engine, new Set([space]))
-  let batch: Promise<SessionPut | undefined>[] = []
+  let batch: { name: string; known: undefined }[] = []
   const flush = async function* (): AsyncGenerator<SessionPut> {
-    for (const row of await Promise.all(batch)) if (row !== undefined) yield row
+    for (const row of await examiner.rows(batch, false)) if (row !== undefined) yield row
     batch = []
   }
   for await (const name of engine.names(space)) {
-    batch.push(examiner.row(name, undefined, false))
-    if (batch.length === SIDE_BY_SIDE) yield* flush()
+    batch.push({ name, known: undefined })
+    if (batch.length === BATCH) yield* flush()
   }
   yield* flush()
 }

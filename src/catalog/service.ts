@@ -22,7 +22,7 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { Waiter } from '../store/waiter.ts'
-import { Indexer, type Spawned } from './indexer.ts'
+import { breath, Indexer, type Spawned } from './indexer.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
@@ -279,7 +279,8 @@ export class CatalogService implements CatalogRequests {
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer(engine, catalog, this.#spaces, spawn), path }
+    const { signal } = this.#closing
+    this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
   }
 
@@ -304,11 +305,6 @@ export class CatalogService implements CatalogRequests {
     await opened?.indexer.close()
     await opened?.indexer.catalog.close()
   }
-}
-
-/** Lets others have their turn. */
-function breath(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function isCatalogs(error: unknown): error is CatalogBroken | CatalogUnavailable {

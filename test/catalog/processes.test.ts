@@ -10,7 +10,7 @@ test('while two processes append, every list of a third has everything that was 
   expect(lists).toBeGreaterThan(1)
   expect(searches).toBeGreaterThan(1)
   expect(crowd.acknowledged).toBeGreaterThan(20)
-  await crowd.checkAgainstAnew()
+  await crowd.checkAgainstAnew({ keep: true })
 })
 
 test('a process that is killed while it indexes leaves a catalog that is as good as one made anew', { timeout: 60_000 }, async () => {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -100,13 +100,19 @@ export class CatalogCrowd {
     }
   }
 
-  /** The catalog as it lies there answers as one that is made from the journals. */
-  async checkAgainstAnew(): Promise<void> {
+  /**
+   * The catalog as it lies there answers as one that is made from the journals. Where writers were killed, once it was kept for a moment: what they
+   * had written and not announced, and so not acknowledged either, is found by a sweep.
+   */
+  async checkAgainstAnew({ keep = false } = {}): Promise<void> {
     const store = await openStore(this.directory)
     const engine = await openFilesEngine({ directory: this.directory, keysOf: sessionModel.keysOf, disk: unsynced })
     const anew = await openStore(engine)
     try {
-      expect(await answersOf(store, { words: WORDS })).toEqual(await answersOf(anew, { words: WORDS }))
+      const check = async (): Promise<void> =>
+        expect(await answersOf(store, { words: WORDS })).toEqual(await answersOf(anew, { words: WORDS }))
+      if (keep) store.keepCatalog()
+      await (keep ? vi.waitFor(check, { timeout: 15_000, interval: 100 }) : check())
     } finally {
       await store.close()
       await anew.close()

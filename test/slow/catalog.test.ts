@@ -16,7 +16,7 @@ for (const keep of [false, true]) {
     onTestFinished(() => crowd.dispose())
     const { lists } = await crowd.appendWhileListing({ milliseconds: 20_000, keep, kills: 10 })
     expect(lists).toBeGreaterThan(20)
-    await crowd.checkAgainstAnew()
+    await crowd.checkAgainstAnew({ keep: true })
   })
 }
 
