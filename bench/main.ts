@@ -10,6 +10,8 @@ import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { httpAppend } from './http-append.ts'
+import { httpFollowers } from './http-followers.ts'
+import { httpMemory } from './http-memory.ts'
 import { longJournal } from './long-journal.ts'
 import { longSession } from './long-session.ts'
 import { describeMachine } from './machine.ts'
@@ -33,6 +35,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   commandLine,
   commits,
   httpAppend,
+  httpFollowers,
+  httpMemory,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

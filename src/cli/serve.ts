@@ -22,6 +22,8 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   const { out, signal } = context
   const { host, port, auth, worker, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
+  // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
+  process.env.UV_THREADPOOL_SIZE ??= '16'
   // Loaded here: no other command pays for it.
   const [{ Server: HttpServer }, { Metrics }, { openLog }] = await Promise.all([
     import('../server/server.ts'),

@@ -103,7 +103,7 @@ export class Application {
   }
 }
 
-export function routeOf(method: string, path: string): Route {
+function routeOf(method: string, path: string): Route {
   const [plain = ''] = path.split('?')
   const found = ROUTES.find(
     (route) =>
@@ -115,6 +115,6 @@ export function routeOf(method: string, path: string): Route {
 }
 
 /** Nothing may be missing, and nothing may be there that is not told. */
-export function asTold(route: Route, result: unknown): void {
+function asTold(route: Route, result: unknown): void {
   expect(route.result.parse(result), `what ${route.method} ${route.path} answers`).toEqual(result)
 }

@@ -57,7 +57,7 @@ test('a server that is told to stop finishes what is under way, ends its streams
     }
   })
   const following = fetch(`${server.url}/api/v1/events`, { headers: { 'x-api-key': server.key } }).then((response) => response.text())
-  await expect.poll(() => acknowledged.length).toBeGreaterThan(50)
+  await expect.poll(() => acknowledged.length, { timeout: 10_000 }).toBeGreaterThan(50)
   const startedMs = performance.now()
   const { code } = await server.stop()
   expect(performance.now() - startedMs).toBeLessThan(10_000)
