@@ -63,14 +63,14 @@ export class Transport {
     const key = method === 'GET' ? undefined : (asked.key ?? globalThis.crypto.randomUUID())
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(method, path, { ...asked, key })
-      if (outcome instanceof Response) {
+      if (outcome instanceof HoldfastError) {
+        if (attempt >= retries) throw outcome
+        await this.#wait(attempt, 0, asked.signal)
+      } else {
         const body = await parsed<T>(outcome)
         if (!(body instanceof HoldfastError)) return { result: body.result, headers: outcome.headers }
         if (attempt >= retries || !AGAIN.has(outcome.status)) throw body
         await this.#wait(attempt, Number(outcome.headers.get('retry-after')) * 1000, asked.signal)
-      } else {
-        if (attempt >= retries) throw outcome
-        await this.#wait(attempt, 0, asked.signal)
       }
     }
   }
@@ -80,7 +80,7 @@ export class Transport {
     const headers = { accept: 'text/event-stream', ...(asked.lastEventId === undefined ? {} : { 'last-event-id': asked.lastEventId }) }
     // It stays under way until this is closed, or its reader lets go.
     const outcome = await this.#send('GET', path, asked, headers, this.#begin(asked.signal))
-    if (!(outcome instanceof Response)) throw outcome
+    if (outcome instanceof HoldfastError) throw outcome
     if (outcome.ok && outcome.body !== null) return outcome.body as ReadableStream<Uint8Array>
     const body = await parsed(outcome)
     throw body instanceof HoldfastError ? body : new HoldfastError('UNAVAILABLE', 'The server opened no stream.')
