@@ -15,7 +15,7 @@ export interface ChildServer {
 
 /** `holdfast serve` as it is: keys, worker, log and all. */
 export async function startHoldfast(store: string): Promise<ChildServer> {
-  const main = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+  const main = fileURLToPath(new URL('../../dist/cli/start.cjs', import.meta.url))
   const child = spawn(process.execPath, [main, 'serve', '--json', '--store', store, '--port', '0'], { stdio: ['ignore', 'pipe', 'ignore'] })
   const { url } = JSON.parse(await firstLine(child)) as { url: string }
   const key = readFileSync(join(store, 'server.key'), 'utf8').trim()

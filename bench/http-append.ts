@@ -17,15 +17,23 @@ export const httpAppend: Benchmark = {
     const [holdfast, bare] = [await startHoldfast(join(directory, 'store')), await startBare(join(directory, 'bare'))]
     const body = JSON.stringify({ role: 'user', content: TEXT })
     const milliseconds = quick ? 500 : 3000
+    const each = (request: (i: number) => string): string[] => Array.from({ length: CONNECTIONS }, (_, i) => request(i))
+    const requests = {
+      holdfast: each((i) => postRequest(`/api/v1/sessions/bench-${i}/messages`, body, { 'x-api-key': holdfast.key })),
+      bare: each((i) => postRequest(`/files/${i}`, body)),
+    }
     try {
       const results = await interleave(quick ? 2 : 7, {
         holdfast: () =>
-          load(milliseconds, {
-            port: holdfast.port,
-            connections: CONNECTIONS,
-            request: (i) => postRequest(`/api/v1/sessions/bench-${i}/messages`, body, { 'x-api-key': holdfast.key }),
-          }),
-        bare: () => load(milliseconds, { port: bare.port, connections: CONNECTIONS, request: (i) => postRequest(`/files/${i}`, body) }),
+          load(
+            { milliseconds },
+            {
+              port: holdfast.port,
+              connections: CONNECTIONS,
+              request: (i) => requests.holdfast[i] as string,
+            },
+          ),
+        bare: () => load({ milliseconds }, { port: bare.port, connections: CONNECTIONS, request: (i) => requests.bare[i] as string }),
       })
       const rates = (of: 'holdfast' | 'bare'): number[] => results[of].map(({ perSecond }) => perSecond)
       const p99 = (of: 'holdfast' | 'bare'): number[] => results[of].map(({ times }) => percentile(times, 99))

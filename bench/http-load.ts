@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 export interface LoadOptions {
   readonly port: number
   readonly connections: number
-  /** What the connection of this number sends, over and over. */
+  /** What the connection of this number sends next. */
   readonly request: (connection: number) => string
 }
 
@@ -15,13 +15,17 @@ export interface Load {
   readonly times: readonly number[]
 }
 
-/** Keeps all connections busy for so long. */
-export async function load(milliseconds: number, { port, connections, request }: LoadOptions): Promise<Load> {
+/** Until when connections are kept busy: for so many milliseconds, or until there were so many requests. */
+export type Until = { readonly milliseconds: number } | { readonly requests: number }
+
+export async function load(until: Until, { port, connections, request }: LoadOptions): Promise<Load> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => opened(port)))
   const times: number[] = []
   const startedMs = performance.now()
-  const untilMs = startedMs + milliseconds
-  await Promise.all(sockets.map((socket, i) => repeat(socket, Buffer.from(request(i)), untilMs, times)))
+  let left = 'requests' in until ? until.requests : Number.POSITIVE_INFINITY
+  const untilMs = 'milliseconds' in until ? startedMs + until.milliseconds : Number.POSITIVE_INFINITY
+  const next = (i: number) => (): string | undefined => (left-- > 0 && performance.now() < untilMs ? request(i) : undefined)
+  await Promise.all(sockets.map((socket, i) => repeat(socket, next(i), times)))
   const seconds = (performance.now() - startedMs) / 1000
   for (const socket of sockets) socket.destroy()
   return { perSecond: times.length / seconds, times }
@@ -34,13 +38,15 @@ async function opened(port: number): Promise<Socket> {
   return socket
 }
 
-function repeat(socket: Socket, request: Buffer, untilMs: number, times: number[]): Promise<void> {
+function repeat(socket: Socket, next: () => string | undefined, times: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    let sentMs = performance.now()
+    let sentMs = 0
     let waiting = ''
     const send = (): void => {
+      const request = next()
       sentMs = performance.now()
-      socket.write(request)
+      if (request === undefined) resolve()
+      else socket.write(request)
     }
     socket.on('data', (data: Buffer) => {
       waiting += data.toString('latin1')
@@ -50,8 +56,7 @@ function repeat(socket: Socket, request: Buffer, untilMs: number, times: number[
       if (!waiting.startsWith('HTTP/1.1 200')) return reject(new Error(waiting.slice(0, 500)))
       waiting = ''
       times.push(performance.now() - sentMs)
-      if (performance.now() >= untilMs) resolve()
-      else send()
+      send()
     })
     socket.on('error', reject)
     send()

@@ -11,6 +11,8 @@ import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { httpAppend } from './http-append.ts'
+import { httpFollowers } from './http-followers.ts'
+import { httpMemory } from './http-memory.ts'
 import { longJournal } from './long-journal.ts'
 import { longSession } from './long-session.ts'
 import { describeMachine, type Machine } from './machine.ts'
@@ -39,6 +41,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   catalogSearch,
   catalogAppend,
   recall,
+  httpFollowers,
+  httpMemory,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -22,14 +22,17 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   const { out, signal } = context
   const { host, port, auth, worker, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
+  // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
+  process.env.UV_THREADPOOL_SIZE ??= '16'
   // Loaded here: no other command pays for it.
-  const [{ Server: HttpServer }, { Metrics }, { openLog }] = await Promise.all([
+  const [{ Server: HttpServer }, { Metrics }, { openLog }, { calm }] = await Promise.all([
     import('../server/server.ts'),
     import('../server/metrics.ts'),
     import('../server/log.ts'),
+    import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(engine) })
+  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)) })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })

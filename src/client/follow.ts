@@ -10,14 +10,18 @@ const LONGEST_WAIT_MS = 5000
 /** In front of the first record there is. */
 const FROM_START = '0-reset'
 
-export function follow(transport: Transport, path: string, { after, fromStart, signal }: FollowOptions): AsyncGenerator<Change> {
+/** `opened` resolves when the server has begun, or failed to: whatever is asked for behind that is not missed. */
+export function follow(
+  transport: Transport,
+  path: string,
+  { after, fromStart, signal }: FollowOptions,
+): { changes: AsyncGenerator<Change>; opened: Promise<unknown> } {
   let last = after ?? (fromStart === true ? FROM_START : undefined)
   const open = (): Promise<ReadableStream<Uint8Array>> => transport.open(path, { lastEventId: last, signal })
   const isOver = (): boolean => signal?.aborted === true
   // Asked for now: what comes from this call on is wanted, not from when somebody waits for it.
   const first = open()
-  first.catch(() => undefined)
-  return changes()
+  return { changes: changes(), opened: first.catch(() => undefined) }
 
   async function* changes(): AsyncGenerator<Change> {
     for (let [opening, failures] = [first, 0]; !isOver(); opening = open()) {

@@ -32,6 +32,8 @@ export class RemoteSession implements SessionApi {
   readonly id: string
   readonly #transport: Transport
   readonly #path: string
+  /** What is asked for after `follow` waits until that has begun, so that nothing falls between the two. */
+  #following: Promise<unknown> | undefined
 
   constructor(transport: Transport, id: string) {
     this.#transport = transport
@@ -179,7 +181,9 @@ export class RemoteSession implements SessionApi {
   }
 
   follow(options: FollowOptions = {}): AsyncGenerator<Change> {
-    return follow(this.#transport, `${this.#path}/events`, options)
+    const { changes, opened } = follow(this.#transport, `${this.#path}/events`, options)
+    this.#following = opened
+    return changes
   }
 
   damage(): Promise<DamageReport[]> {
@@ -219,6 +223,7 @@ export class RemoteSession implements SessionApi {
   }
 
   async #ask<T>(method: string, path: string, asked?: Asked): Promise<T> {
+    await this.#following
     return (await this.#transport.ask<T>(method, `${this.#path}${path}`, asked)).result
   }
 }

@@ -42,7 +42,9 @@ const AGAIN = new Set([408, 425, 429, 502, 503, 504])
 export class Transport {
   readonly #url: string
   readonly #options: ConnectOptions
-  readonly #closed = new AbortController()
+  /** Of what is under way. */
+  readonly #underWay = new Set<AbortController>()
+  #closed: HoldfastError | undefined
 
   constructor(url: string, options: ConnectOptions) {
     this.#url = url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
@@ -51,7 +53,8 @@ export class Transport {
 
   /** Later requests are refused, and those under way are given up. */
   close(): void {
-    this.#closed.abort(new HoldfastError('CLOSED', 'The connection to the server was closed.'))
+    this.#closed = new HoldfastError('CLOSED', 'The connection to the server was closed.')
+    for (const controller of this.#underWay) controller.abort(this.#closed)
   }
 
   async ask<T>(method: string, path: string, asked: Asked = {}): Promise<Got<T>> {
@@ -60,14 +63,14 @@ export class Transport {
     const key = method === 'GET' ? undefined : (asked.key ?? globalThis.crypto.randomUUID())
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(method, path, { ...asked, key })
-      if (outcome instanceof Response) {
+      if (outcome instanceof HoldfastError) {
+        if (attempt >= retries) throw outcome
+        await this.#wait(attempt, 0, asked.signal)
+      } else {
         const body = await parsed<T>(outcome)
         if (!(body instanceof HoldfastError)) return { result: body.result, headers: outcome.headers }
         if (attempt >= retries || !AGAIN.has(outcome.status)) throw body
         await this.#wait(attempt, Number(outcome.headers.get('retry-after')) * 1000, asked.signal)
-      } else {
-        if (attempt >= retries) throw outcome
-        await this.#wait(attempt, 0, asked.signal)
       }
     }
   }
@@ -75,8 +78,9 @@ export class Transport {
   /** Opens a stream. Not tried again here: whoever reads it knows where to go on. */
   async open(path: string, asked: Asked & { readonly lastEventId?: string | undefined }): Promise<ReadableStream<Uint8Array>> {
     const headers = { accept: 'text/event-stream', ...(asked.lastEventId === undefined ? {} : { 'last-event-id': asked.lastEventId }) }
-    const outcome = await this.#send('GET', path, asked, headers, this.#signals(asked.signal))
-    if (!(outcome instanceof Response)) throw outcome
+    // It stays under way until this is closed, or its reader lets go.
+    const outcome = await this.#send('GET', path, asked, headers, this.#begin(asked.signal))
+    if (outcome instanceof HoldfastError) throw outcome
     if (outcome.ok && outcome.body !== null) return outcome.body as ReadableStream<Uint8Array>
     const body = await parsed(outcome)
     throw body instanceof HoldfastError ? body : new HoldfastError('UNAVAILABLE', 'The server opened no stream.')
@@ -84,14 +88,20 @@ export class Transport {
 
   async #attempt(method: string, path: string, asked: Asked): Promise<Response | HoldfastError> {
     const { timeoutMs = asked.timeoutMs ?? 60_000 } = this.#options
-    const signal = AbortSignal.any([this.#signals(asked.signal), AbortSignal.timeout(timeoutMs)])
+    const controller = this.#begin(asked.signal)
+    const late = setTimeout(() => controller.abort(new LateError()), timeoutMs)
     const headers = {
       accept: 'application/json',
       ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(asked.key === undefined ? {} : { 'idempotency-key': asked.key }),
     }
     const query = { ...asked.query, ...(asked.expect === undefined ? {} : { expect: asked.expect }) }
-    return this.#send(method, path, { ...asked, query }, headers, signal)
+    try {
+      return await this.#send(method, path, { ...asked, query }, headers, controller)
+    } finally {
+      clearTimeout(late)
+      this.#underWay.delete(controller)
+    }
   }
 
   async #send(
@@ -99,7 +109,7 @@ export class Transport {
     path: string,
     { query = {}, body }: Asked,
     headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    { signal }: AbortController,
   ): Promise<Response | HoldfastError> {
     const { key, headers: always = {}, fetch: send = globalThis.fetch } = this.#options
     const words = Object.entries(query).filter(([, value]) => value !== undefined)
@@ -112,8 +122,7 @@ export class Transport {
         signal,
       })
     } catch (error) {
-      this.#closed.signal.throwIfAborted()
-      if (signal.aborted && !(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError')) throw signal.reason
+      if (signal.aborted && !(signal.reason instanceof LateError)) throw signal.reason
       return new HoldfastError('UNAVAILABLE', `The server at ${this.#url} does not answer. Is it running?`, {
         cause: error,
         outcome: method === 'GET' ? 'none' : 'unknown',
@@ -121,18 +130,25 @@ export class Transport {
     }
   }
 
-  #signals(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal])
+  /** Something that the caller, or closing, can give up. */
+  #begin(signal: AbortSignal | undefined): AbortController {
+    if (this.#closed !== undefined) throw this.#closed
+    signal?.throwIfAborted()
+    const controller = new AbortController()
+    this.#underWay.add(controller)
+    signal?.addEventListener('abort', () => controller.abort(signal.reason), { once: true, signal: controller.signal })
+    return controller
   }
 
   /** Longer each time, never all at once; not sooner than the server said. */
   async #wait(attempt: number, leastMs: number, signal: AbortSignal | undefined): Promise<void> {
     const ms = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS) * (0.5 + Math.random())
-    await pause(Math.max(ms, Number.isFinite(leastMs) ? Math.min(leastMs, LONGEST_WAIT_MS) : 0), this.#signals(signal))
-    this.#closed.signal.throwIfAborted()
-    signal?.throwIfAborted()
+    await pause(Math.max(ms, Number.isFinite(leastMs) ? Math.min(leastMs, LONGEST_WAIT_MS) : 0), signal)
   }
 }
+
+/** An attempt took too long; another one may not. */
+class LateError extends Error {}
 
 /** Resolves after so long, or when it is told to end. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {

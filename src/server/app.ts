@@ -123,7 +123,7 @@ function addProbes(app: OpenAPIHono, parts: ServerParts): void {
 }
 
 /** Only what keeps it from answering reads makes a server unready; the rest is told. */
-async function readiness({ store, worker, load }: ServerParts): Promise<{ ready: boolean; checks: Record<string, unknown> }> {
+async function readiness({ store, worker, load, metrics }: ServerParts): Promise<{ ready: boolean; checks: Record<string, unknown> }> {
   const read = await store
     .in(STORE_SPACE)
     .session('keys')
@@ -133,6 +133,7 @@ async function readiness({ store, worker, load }: ServerParts): Promise<{ ready:
       (error: unknown) => (error instanceof HoldfastError ? error.code : 'INTERNAL'),
     )
   const status = worker?.status
+  const catalog = await store.catalogStatus().catch(() => undefined)
   return {
     ready: read === 'ok' && !load.stopping,
     checks: {
@@ -141,6 +142,8 @@ async function readiness({ store, worker, load }: ServerParts): Promise<{ ready:
       requests: load.requests,
       worker: status === undefined ? 'elsewhere' : { running: status.running, waiting: status.waiting, failed: status.failed },
       breaker: status?.breaker.state ?? null,
+      disk: metrics.disk,
+      catalog: catalog === undefined ? 'unavailable' : { state: catalog.state, lag: catalog.sessions },
     },
   }
 }

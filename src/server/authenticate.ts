@@ -8,7 +8,7 @@ import { SERVER_LIMITS } from './limits.ts'
 import type { ServerParts } from './parts.ts'
 import { type Principal, within } from './principal.ts'
 
-export const COOKIE = 'holdfast'
+const COOKIE = 'holdfast'
 
 /** UNAUTHENTICATED if it is nobody that the store knows. */
 export async function authenticate(parts: ServerParts, c: Context): Promise<Principal> {

@@ -38,5 +38,5 @@ function errorBody(code: string, message: string, details: object): string {
 
 /** What the system says may name files of this machine, which are nobody's business. */
 function withoutPaths(message: string): string {
-  return message.replace(/(?:[A-Za-z]:)?(?:[\\/][^\s\\/'"`():,;]+){2,}/g, '(a file of the store)')
+  return message.replace(/(?:[A-Za-z]:)?(?:[\\/][^\s\\/'"`():,;]*[^\s\\/'"`():,;.]){2,}/g, '(a file of the store)')
 }

@@ -3,12 +3,15 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { WorkerStatus } from '../commit/worker.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Stats } from '../store/stats.ts'
 
 /** What is looked at when somebody asks. */
 export interface Readings {
   readonly inFlight: () => number
   readonly followers: () => number
   readonly worker: () => WorkerStatus | undefined
+  /** Of the server's own space; undefined if it cannot be told just now. */
+  readonly stats: () => Promise<Pick<Stats, 'sessions' | 'tasks'> | undefined>
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -27,6 +30,7 @@ export class Metrics {
   readonly #records: Histogram
   readonly #bytes: Counter
   readonly #failures: Counter
+  #lastWrite = 'ok'
 
   constructor() {
     const registers = [this.registry]
@@ -61,6 +65,11 @@ export class Metrics {
     })
   }
 
+  /** What came of the last write to the disk: `ok`, or the code of what went wrong. */
+  get disk(): string {
+    return this.#lastWrite
+  }
+
   request(method: string, route: string, status: number, seconds: number): void {
     const name = `${method} ${route} ${status}`
     let of = this.#byRequest.get(name)
@@ -72,7 +81,7 @@ export class Metrics {
   }
 
   /** Gauges are read when they are asked for. */
-  read({ inFlight, followers, worker }: Readings): void {
+  read({ inFlight, followers, worker, stats }: Readings): void {
     this.#gauge('holdfast_requests_in_flight', 'Requests under way.', inFlight)
     this.#gauge('holdfast_followers', 'Open streams of events.', followers)
     this.#gauge('holdfast_worker_running', 'Tasks that this worker has begun.', () => worker()?.running ?? 0)
@@ -80,6 +89,23 @@ export class Metrics {
     this.#gauge('holdfast_worker_breaker_open', 'Whether the model is out of service.', () =>
       worker()?.breaker.state === 'closed' || worker() === undefined ? 0 : 1,
     )
+    const sessions: Gauge = new Gauge({
+      name: 'holdfast_sessions',
+      help: 'Sessions of the server’s own space, by status: ok, damaged, unreadable, deleted.',
+      labelNames: ['status'],
+      registers: [this.registry],
+      collect: async () => {
+        const told = await stats()
+        for (const [status, count] of Object.entries(told?.sessions ?? {})) sessions.set({ status }, count)
+        for (const [status, count] of Object.entries(told?.tasks ?? {})) states.set({ status }, count)
+      },
+    })
+    const states: Gauge = new Gauge({
+      name: 'holdfast_tasks',
+      help: 'Tasks of the server’s own space, by status.',
+      labelNames: ['status'],
+      registers: [this.registry],
+    })
     const tasks: Gauge = new Gauge({
       name: 'holdfast_worker_tasks',
       help: 'Tasks that this worker ended since it began, by how.',
@@ -111,10 +137,12 @@ export class Metrics {
           this.#records.observe(recordsIn(group))
           this.#bytes.inc(appended.placed)
         }
+        this.#lastWrite = appended.refusal?.code ?? 'ok'
         if (appended.refusal !== undefined) this.#failures.inc({ code: appended.refusal.code })
         return appended
       } catch (error) {
-        this.#failures.inc({ code: error instanceof HoldfastError ? error.code : 'INTERNAL' })
+        this.#lastWrite = error instanceof HoldfastError ? error.code : 'INTERNAL'
+        this.#failures.inc({ code: this.#lastWrite })
         throw error
       }
     }

@@ -28,7 +28,7 @@ export function pageResponse(title: string, body: string, headers: Readonly<Reco
   })
 }
 
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 

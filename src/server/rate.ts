@@ -52,7 +52,7 @@ export class Rate {
   }
 }
 
-export function tooOften(retryAfterSeconds: number): HoldfastError {
+function tooOften(retryAfterSeconds: number): HoldfastError {
   return new HoldfastError('RESOURCE_EXHAUSTED', `Too many requests. Come back in ${retryAfterSeconds} s.`, {
     details: { retry_after: retryAfterSeconds },
   })

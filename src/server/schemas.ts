@@ -40,7 +40,7 @@ export const Description = {
   metadata: jsonObject.optional().openapi({ description: 'a patch: null removes a field' }),
 }
 
-export const AutoCommitPolicy = z
+const AutoCommitPolicy = z
   .object({
     pending_token_threshold: count,
     message_count_threshold: count,
@@ -182,7 +182,7 @@ export const Task = z
 /** What came of a commit that was waited for. */
 export const EndedCommit = Commit.extend(Task.shape).openapi('EndedCommit')
 
-export const Archive = z
+const Archive = z
   .object({
     session_id: text,
     archive_id: text,

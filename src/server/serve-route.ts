@@ -109,7 +109,7 @@ async function requireOwner(store: Store, id: string, owner: string, creates: bo
   }
 }
 
-export function absent(): HoldfastError {
+function absent(): HoldfastError {
   return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
 }
 

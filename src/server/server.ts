@@ -87,6 +87,7 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
     inFlight: () => parts.load.requests,
     followers: () => parts.followers.size,
     worker: () => parts.worker?.status,
+    stats: () => store.stats().catch(() => undefined),
   })
   return parts
 }

@@ -214,7 +214,7 @@ export async function archiveInfo(session: string, archive: Archive, transcript:
 }
 
 /** How many memories of each category there are. */
-export function byCategory(memories: readonly ExtractedMemory[]): Record<string, number> {
+export function byCategory(memories: readonly Pick<ExtractedMemory, 'category'>[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { category } of memories) counts[category] = (counts[category] ?? 0) + 1
   return counts

@@ -24,6 +24,8 @@ export class Cli {
   readonly store = join(this.directory, 'store')
   /** Where compiled code is kept: from test to test, unless told. */
   cache = join(process.cwd(), 'build', 'compiled')
+  /** Settings beside these, such as where a server is. */
+  extra: Readonly<Record<string, string>> = {}
 
   constructor() {
     onTestFinished(() => rmSync(this.directory, { recursive: true, force: true }))
@@ -31,7 +33,7 @@ export class Cli {
 
   get env(): NodeJS.ProcessEnv {
     const { NO_COLOR: _, FORCE_COLOR: __, CI: ___, ...rest } = process.env
-    return { ...rest, HOLDFAST_STORE: this.store, HOME: this.directory, XDG_CACHE_HOME: this.cache, TERM: 'xterm' }
+    return { ...rest, HOLDFAST_STORE: this.store, HOME: this.directory, XDG_CACHE_HOME: this.cache, TERM: 'xterm', ...this.extra }
   }
 
   /** What a test begins with, made without a process for each step. */

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { expect, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import type { Engine } from '../../src/engine/port.ts'
 import { makeApp } from '../../src/server/app.ts'
 import type { NewKey } from '../../src/server/keys.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
@@ -30,6 +31,7 @@ export interface Sent {
 export interface ApplicationOptions extends ServerOptions {
   readonly where?: string
   readonly clock?: Clock
+  readonly wrap?: (engine: Engine) => Engine
 }
 
 export class Application {
@@ -45,8 +47,13 @@ export class Application {
     this.key = key
   }
 
-  static async open({ where = 'memory:', clock = systemClock, ...options }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where, { clock })
+  static async open({
+    where = 'memory:',
+    clock = systemClock,
+    wrap = (engine) => engine,
+    ...options
+  }: ApplicationOptions = {}): Promise<Application> {
+    const store = await openStore(where, { clock, wrap })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {
@@ -96,7 +103,7 @@ export class Application {
   }
 }
 
-export function routeOf(method: string, path: string): Route {
+function routeOf(method: string, path: string): Route {
   const [plain = ''] = path.split('?')
   const found = ROUTES.find(
     (route) =>
@@ -108,6 +115,6 @@ export function routeOf(method: string, path: string): Route {
 }
 
 /** Nothing may be missing, and nothing may be there that is not told. */
-export function asTold(route: Route, result: unknown): void {
+function asTold(route: Route, result: unknown): void {
   expect(route.result.parse(result), `what ${route.method} ${route.path} answers`).toEqual(result)
 }

@@ -17,7 +17,21 @@ export function storeDirectory(): string {
   return join(directory, 'store')
 }
 
-export interface Told {
+/** A server for all tests of one file, which stops it itself. */
+export async function startForFile(): Promise<ServerProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-server-'))
+  const server = await ServerProcess.start(join(directory, 'store'), [], { port: 0, lasting: true })
+  void server.ended().then(() => rmSync(directory, { recursive: true, force: true }))
+  return server
+}
+
+interface StartOptions {
+  readonly port?: number
+  /** Outlives the test that starts it. */
+  readonly lasting?: boolean
+}
+
+interface Told {
   readonly url: string
   readonly pid: number
   readonly ready_link: string
@@ -39,11 +53,15 @@ export class ServerProcess {
     this.#ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
   }
 
-  static async start(directory: string, words: readonly string[] = [], port = 0): Promise<ServerProcess> {
+  static async start(
+    directory: string,
+    words: readonly string[] = [],
+    { port = 0, lasting = false }: StartOptions = {},
+  ): Promise<ServerProcess> {
     const child = spawn(process.execPath, [MAIN, 'serve', '--json', '--store', directory, '--port', String(port), ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    onTestFinished(() => void child.kill('SIGKILL'))
+    if (!lasting) onTestFinished(() => void child.kill('SIGKILL'))
     let log = ''
     child.stderr?.on('data', (data: Buffer) => {
       log += data.toString()

@@ -6,6 +6,7 @@ import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { SessionInfo } from '../../store/info.ts'
 import type { Session } from '../../store/session.ts'
+import { byCategory } from '../../store/tasks.ts'
 import { sessionUri } from '../../wire/names.ts'
 import { writtenFields } from '../../wire/operations.ts'
 import { sessionFields } from '../../wire/sessions.ts'
@@ -183,6 +184,7 @@ const show = route({
     const info = await infoOrNew(call, session, query.auto_create === true)
     if (info.status === 'damaged') parts.metrics.damaged.inc()
     const archives = await session.archives()
+    const memories = archives.flatMap((archive) => archive.memories)
     const usage = await session.usage()
     return {
       result: {
@@ -190,7 +192,7 @@ const show = route({
         uri: sessionUri(info.id, principal.user),
         user: { account_id: principal.account, user_id: principal.user },
         last_commit_at: archives.at(-1)?.createdAt ?? '',
-        memories_extracted: memoryCounts(archives.flatMap(({ memories }) => memories)),
+        memories_extracted: { ...byCategory(memories), total: memories.length },
         llm_token_usage: tokenUsage(usage),
         auto_commit_policy: policyOf(info.policies),
       },
@@ -213,12 +215,6 @@ async function infoOrNew({ store, principal, write }: Call, session: Session, cr
     if (!(error instanceof HoldfastError && error.code === 'ALREADY_EXISTS')) throw error
   }
   return session.info()
-}
-
-function memoryCounts(memories: readonly { readonly category: string }[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { category } of memories) counts[category] = (counts[category] ?? 0) + 1
-  return { ...counts, total: memories.length }
 }
 
 function tokenUsage(usage: readonly { readonly inputTokens: number; readonly outputTokens: number }[]): Record<string, number> {
