@@ -1,6 +1,8 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
+import type { Source } from '../transfer/item.ts'
+import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
 import { type Memory, memoriesOf } from './memories.ts'
 import type { StoreParts } from './parts.ts'
@@ -84,6 +86,16 @@ export class Store implements AsyncDisposable {
   /** Begins tasks that ended without a summary again, at a bounded rate. Tells of each. */
   retryTasks(options: RetryOptions = {}): AsyncGenerator<TaskInfo> {
     return retryTasks(this.#parts, options)
+  }
+
+  /**
+   * Brings in the sessions of other programs, or of another store, from their bytes. Safe to repeat: what is there already is left alone.
+   * Tells of each session.
+   */
+  async *import(sources: AsyncIterable<Source> | Iterable<Source>, options: ImportOptions = {}): AsyncGenerator<ImportedSession> {
+    // Loaded when it is wanted: few processes ever import.
+    const { importInto } = await import('./import/import.ts')
+    yield* importInto(this.#parts, sources, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

@@ -48,6 +48,7 @@ export type Item =
   | ArchiveItem
   | SnapshotItem
   | HeadItem
+  | ForkItem
   | EntryItem
   | DescribeItem
   | UsageItem
@@ -153,6 +154,18 @@ export interface HeadItem {
   readonly to: string | null
   readonly why: 'revert' | 'undo'
   readonly target?: string | undefined
+  readonly at?: string | undefined
+}
+
+/** Another session began from this one here. Its own items come later, behind a line of its own. */
+export interface ForkItem {
+  readonly kind: 'fork'
+  readonly session: string
+  readonly child: string
+  /** The last message that they share; of a fork only. */
+  readonly message: string | null
+  readonly as: 'fork' | 'child'
+  readonly description: Description
   readonly at?: string | undefined
 }
 

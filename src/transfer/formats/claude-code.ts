@@ -58,6 +58,8 @@ class Reader {
   readonly #ids = new ContentIds()
   readonly #titles: Titles = {}
   readonly #damage: Item[] = []
+  /** Lines in front of the first that tells where the session was at work. */
+  readonly #early: JsonObject[] = []
   /** For each line, the message that it is or follows, and how many prompts came before it was written. */
   readonly #known = new Map<string, { readonly message: string | undefined; readonly prompts: number }>()
   /** Which child a sub-agent's line belongs to. */
@@ -79,7 +81,15 @@ class Reader {
   }
 
   *line(line: JsonObject, recovered: boolean): Generator<Item> {
+    if (this.#session === undefined && typeof line.cwd !== 'string' && this.#early.length < 100) {
+      this.#early.push(line)
+      return
+    }
     if (this.#session === undefined) yield* this.#begin(line)
+    yield* this.#read(line, recovered)
+  }
+
+  *#read(line: JsonObject, recovered: boolean): Generator<Item> {
     const session = this.#session as string
     if (line.type === 'user' || line.type === 'assistant') {
       yield* this.#conversation(line, recovered)
@@ -93,7 +103,7 @@ class Reader {
   }
 
   *end(): Generator<Item> {
-    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
+    if (this.#session === undefined && this.#damage.length + this.#early.length > 0) yield* this.#begin(this.#early[0] ?? {})
     const title = this.#titles.custom || this.#titles.ai || this.#titles.prompt
     if (this.#session !== undefined && title !== undefined && title !== '')
       yield { kind: 'describe', session: this.#session, description: { title } }
@@ -108,6 +118,7 @@ class Reader {
     this.#session = this.#agent ? `${whole}/agent-${agent}` : whole
     yield* this.#beginSession(this.#session, line, this.#agent ? whole : undefined)
     for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+    for (const early of this.#early.splice(0)) yield* this.#read(early, false)
   }
 
   *#beginSession(session: string, line: JsonObject, parent: string | undefined): Generator<Item> {

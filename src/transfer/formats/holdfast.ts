@@ -18,7 +18,20 @@ import { damageOf, fileOf, firstObjects, headOf } from './raw.ts'
 
 const NAME = 'holdfast'
 const EXPORT_VERSION = 1
-const KINDS = new Set(['session', 'message', 'replacement', 'describe', 'entry', 'snapshot', 'head', 'archive', 'usage', 'share', 'end'])
+const KINDS = new Set([
+  'session',
+  'message',
+  'replacement',
+  'describe',
+  'entry',
+  'snapshot',
+  'head',
+  'fork',
+  'archive',
+  'usage',
+  'share',
+  'end',
+])
 
 export const holdfast: Importer = {
   name: NAME,
@@ -133,6 +146,19 @@ function itemOf(line: JsonObject, session: string, ids: ContentIds, recovered: b
       const target = asId(line.target)
       const why = line.why === 'undo' ? 'undo' : 'revert'
       return { kind: 'head', ...common, to: asId(line.to) ?? null, why, ...(target === undefined ? {} : { target }) }
+    }
+    case 'fork': {
+      const child = asId(line.child)
+      const as = line.as === 'child' ? 'child' : 'fork'
+      if (child === undefined) return undefined
+      return {
+        kind: 'fork',
+        ...common,
+        child,
+        message: asId(line.message) ?? null,
+        as,
+        description: (asObject(line.description) ?? {}) as Description,
+      }
     }
     case 'archive':
       return archiveItem(line, common)

@@ -42,8 +42,9 @@ class Reader {
   readonly #damage: Item[] = []
   /** For each entry, the message that it is or follows; null if none stands before it. */
   readonly #message = new Map<string, string | null>()
-  /** The messages in the order of the file: the first version names them by index. */
+  /** The messages in the order of the file, as the first version names them, and the one before each. */
   readonly #order: string[] = []
+  readonly #previous = new Map<string, string | null>()
   #session: string | undefined
   #last: string | null = null
 
@@ -67,6 +68,7 @@ class Reader {
       const after = before === this.#last ? {} : { after: before }
       this.#last = id
       this.#order.push(id)
+      this.#previous.set(id, before)
       this.#message.set(id, id)
       yield { kind: 'message', session, id, message: content, at, recovered, ...after }
       yield* usageItem(session, id, asObject(line.message) ?? {}, at)
@@ -110,9 +112,8 @@ class Reader {
     const overview = asString(line.summary)
     const index = typeof line.firstKeptEntryIndex === 'number' ? line.firstKeptEntryIndex : undefined
     const kept = index === undefined ? this.#message.get(asString(line.firstKeptEntryId) ?? '') : this.#order[index]
-    const place = typeof kept === 'string' ? this.#order.indexOf(kept) : -1
-    const upTo = place === -1 ? (before ?? undefined) : this.#order[place - 1]
-    if (overview === undefined || upTo === undefined) return
+    const upTo = typeof kept === 'string' ? this.#previous.get(kept) : before
+    if (overview === undefined || typeof upTo !== 'string') return
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
     yield { kind: 'archive', session, key: `compaction-${asId(line.id) ?? upTo}`, upTo, at, outcome }
   }
