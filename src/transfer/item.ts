@@ -91,6 +91,9 @@ export interface MessageItem {
   readonly after?: string | null | undefined
   /** It comes from a damaged place. */
   readonly recovered?: boolean
+  /** The message as JSON, and the digest of that, where its importer has made them: they need not be made again. */
+  readonly text?: string
+  readonly digest?: string
 }
 
 /** Another content of a message. */

@@ -90,7 +90,11 @@ export class ContentIds {
   readonly #seen = new Map<string, number>()
 
   next(message: Json): string {
-    const id = digest(JSON.stringify(message))
+    return this.nextOf(digest(JSON.stringify(message)))
+  }
+
+  /** The same, of something whose digest is known. */
+  nextOf(id: string): string {
     const before = this.#seen.get(id) ?? 0
     this.#seen.set(id, before + 1)
     return before === 0 ? id : `${id}.${before}`

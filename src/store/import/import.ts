@@ -31,34 +31,41 @@ export async function* importInto(
   const known: Known[] = []
   for await (const source of sources) {
     if (options.signal?.aborted === true) return
-    const importer = await run.importerOf(source)
-    if (importer === undefined) {
-      const draft = new Draft()
-      draft.note = 'No known format was recognised. Name it with `from`, if it is one.'
-      yield draft.finished(source.name, null, null)
-    } else known.push({ source, importer })
+    try {
+      const importer = await run.importerOf(source)
+      if (importer === undefined) yield left(source, null, 'No known format was recognised. Name it with `from`, if it is one.')
+      else {
+        await run.relate({ source, importer })
+        known.push({ source, importer })
+      }
+    } catch (error) {
+      yield unreadable(source, error)
+    }
   }
-  await run.relate(known)
   let waiting = known
   let done = 0
   for (let patient = true; waiting.length > 0; ) {
-    const left: Known[] = []
+    const later: Known[] = []
     for (const one of waiting) {
       if (options.signal?.aborted === true) return
       if (patient && (await run.mustWait(one, waiting))) {
-        left.push(one)
+        later.push(one)
         continue
       }
-      for await (const session of run.import(one)) {
-        run.messages += session.messages
-        yield session
+      try {
+        for await (const session of run.import(one)) {
+          run.messages += session.messages
+          yield session
+        }
+      } catch (error) {
+        yield unreadable(one.source, error)
       }
       done++
       options.onProgress?.({ source: one.source.name, done, total: known.length, messages: run.messages })
     }
     // Nobody waits for what does not come.
-    patient = left.length < waiting.length
-    waiting = left
+    patient = later.length < waiting.length
+    waiting = later
   }
 }
 
@@ -88,11 +95,10 @@ class Run {
     throw new HoldfastError('INVALID_ARGUMENT', `There is no importer "${from}". There are auto, ${names}.`)
   }
 
-  async relate(known: readonly Known[]): Promise<void> {
-    for (const { source, importer } of known) {
-      const first = importer.relates === true ? await firstSession(importer, source) : undefined
-      for (const child of first?.children ?? []) this.#parentOf.set(child, first?.session as string)
-    }
+  /** Learns what only a parent tells of its children. */
+  async relate({ source, importer }: Known): Promise<void> {
+    const first = importer.relates === true ? await firstSession(importer, source) : undefined
+    for (const child of first?.children ?? []) this.#parentOf.set(child, first?.session as string)
   }
 
   /** Whether the session that this one comes from is still among those that wait. */
@@ -114,9 +120,7 @@ class Run {
       return
     }
     if (source.orphan === true && !(await isWhole(importer, source))) {
-      const draft = new Draft()
-      draft.note = 'It was left by a save that was interrupted, and is not whole: it is not used.'
-      yield draft.finished(source.name, name, null)
+      yield left(source, name, 'It was left by a save that was interrupted, and is not whole: it is not used.')
       return
     }
     const reports: ImportedSession[] = []
@@ -182,6 +186,19 @@ async function firstSession(importer: Importer, source: Source): Promise<Session
 async function isWhole(importer: Importer, source: Source): Promise<boolean> {
   for await (const item of importer.read(source)) if ((item as Item).kind === 'damage') return false
   return true
+}
+
+/** A source of which nothing was imported. */
+function left(source: Source, format: string | null, note: string): ImportedSession {
+  const draft = new Draft()
+  draft.note = note
+  return draft.finished(source.name, format, null)
+}
+
+/** One source that cannot be read holds up no other. Whatever else goes wrong ends the import. */
+function unreadable(source: Source, error: unknown): ImportedSession {
+  if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE' || error.details.source === undefined) throw error
+  return left(source, null, error.message)
 }
 
 function unchanged(session: ImportedSession, source: Source): ImportedSession {

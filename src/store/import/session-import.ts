@@ -7,8 +7,9 @@ import { HoldfastError } from '../../errors.ts'
 import { hashKey } from '../../record/keys.ts'
 import type { JsonObject } from '../../record/record.ts'
 import * as archives from '../../session/archives.ts'
-import { checkDescription, objectText } from '../../session/check.ts'
+import { checkDescription, checkedText, objectText } from '../../session/check.ts'
 import * as decide from '../../session/decide.ts'
+import type { JsonText } from '../../session/json-text.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Point } from '../../session/state.ts'
 import type { ArchiveItem, EntryItem, Item, MessageItem, SessionItem } from '../../transfer/item.ts'
@@ -50,6 +51,8 @@ export class SessionImport {
   #handle: Handle
   #batches: Batches | undefined
   #messages: Prepared[] = []
+  /** Their ids. */
+  readonly #ids = new Set<string>()
   #bytes = 0
   #after: string | null | undefined
   #entries: EntryItem[] = []
@@ -180,7 +183,7 @@ export class SessionImport {
     if (recovered === true) this.report.recovered++
     let text: Prepared['text']
     try {
-      text = objectText('The message', item.message)
+      text = item.text === undefined ? objectText('The message', item.message) : wellFormed(item.text, item.digest)
     } catch (error) {
       this.#tell(error, `The message "${id}"`)
       return
@@ -190,7 +193,7 @@ export class SessionImport {
     if (this.#messages.length === 0) this.#after = after ?? (this.#begin.exact === true ? this.#last : undefined)
     if (after === null) this.#after = null
     // Twice in one source, one behind the other: it is one message.
-    if (this.#messages.some((one) => one.id === id)) {
+    if (this.#ids.size === this.#ids.add(id).size) {
       this.report.skipped++
       return
     }
@@ -202,6 +205,7 @@ export class SessionImport {
   async #send(): Promise<void> {
     const batch = { messages: this.#messages, after: this.#after }
     this.#messages = []
+    this.#ids.clear()
     this.#bytes = 0
     this.#after = undefined
     if (!this.#options.dryRun) return this.#batches?.add(batch)
@@ -328,4 +332,10 @@ export class SessionImport {
     const place = { file: this.#options.source, line: null, offset: 0, length: 0 }
     this.report.addDamage(place, `${what} cannot be kept: ${error.message}`)
   }
+}
+
+/** A message that is JSON already. Half of a surrogate pair cannot be stored: then its text and its digest are others. */
+function wellFormed(text: string, digestOfIt: string | undefined): JsonText {
+  if (text.includes('\\ud')) return objectText('The message', JSON.parse(text) as unknown)
+  return checkedText('The message', text, undefined, digestOfIt)
 }

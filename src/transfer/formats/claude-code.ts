@@ -40,10 +40,11 @@ function isRecord(line: JsonObject): boolean {
 
 async function* read(source: Source): AsyncGenerator<Item> {
   const reader = new Reader(source)
-  for await (const read of readRecords(fileOf(source), isRecord)) {
-    if ('kind' in read) yield* reader.damage(read)
-    else yield* reader.line(read.record, read.recovered)
-  }
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.line(read.record, read.recovered)
+    }
   yield* reader.end()
 }
 

@@ -36,10 +36,11 @@ async function* read(source: Source): AsyncGenerator<Item> {
   const reader = new Reader(source)
   // Other types may come; inside a fragment, a payload is whole too, but has no payload.
   const isLine = (line: JsonObject): boolean => typeof line.type === 'string' && asObject(line.payload) !== undefined
-  for await (const read of readRecords(fileOf(source), isLine)) {
-    if ('kind' in read) yield* reader.damage(read)
-    else yield* reader.line(read.record, read.recovered)
-  }
+  for await (const reads of readRecords(fileOf(source), isLine))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.line(read.record, read.recovered)
+    }
   yield* reader.end()
 }
 

@@ -58,10 +58,11 @@ async function* readWhole(source: Source): AsyncGenerator<Item> {
 
 async function* readLog(source: Source): AsyncGenerator<Item> {
   const reader = new Reader(source)
-  for await (const read of readRecords(fileOf(source), isRecord)) {
-    if ('kind' in read) yield* reader.damage(read)
-    else yield* reader.record(read.record, read.recovered)
-  }
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.record(read.record, read.recovered)
+    }
   yield* reader.end()
 }
 

@@ -54,37 +54,38 @@ async function* read(source: Source): AsyncGenerator<Item> {
     if (!ended)
       yield { kind: 'damage', session: session ?? null, place, reason: 'Lines of this session are missing.', bytes: new Uint8Array() }
   }
-  for await (const read of readRecords(file, isLine)) {
-    if ('kind' in read) {
-      yield damageOf(read, session ?? null)
-      continue
+  for await (const reads of readRecords(file, isLine))
+    for (const read of reads) {
+      if ('kind' in read) {
+        yield damageOf(read, session ?? null)
+        continue
+      }
+      const { record, recovered, line, offset } = read
+      if (record.kind === 'end') {
+        ended = record.items === count
+        yield* cut()
+        ended = true
+        continue
+      }
+      const item =
+        record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(record, session, ids, recovered)
+      if (item === undefined) {
+        const bytes = Buffer.from(JSON.stringify(record))
+        const reason = session === undefined ? 'Nothing says whose this is.' : 'This is no item of an export, or one of a newer version.'
+        const place = { file: file.path, line, offset, length: bytes.length }
+        yield { kind: 'damage', session: session ?? null, place, reason, bytes }
+        continue
+      }
+      if (item.kind === 'session') {
+        yield* cut()
+        session = item.session
+        count = 0
+        ids = new ContentIds()
+        ended = false
+      }
+      count++
+      yield item
     }
-    const { record, recovered, line, offset } = read
-    if (record.kind === 'end') {
-      ended = record.items === count
-      yield* cut()
-      ended = true
-      continue
-    }
-    const item =
-      record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(record, session, ids, recovered)
-    if (item === undefined) {
-      const bytes = Buffer.from(JSON.stringify(record))
-      const reason = session === undefined ? 'Nothing says whose this is.' : 'This is no item of an export, or one of a newer version.'
-      const place = { file: file.path, line, offset, length: bytes.length }
-      yield { kind: 'damage', session: session ?? null, place, reason, bytes }
-      continue
-    }
-    if (item.kind === 'session') {
-      yield* cut()
-      session = item.session
-      count = 0
-      ids = new ContentIds()
-      ended = false
-    }
-    count++
-    yield item
-  }
   yield* cut()
 }
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
 import { readRecords } from '../lines.ts'
 import { asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
-import { damageOf, fileOf, firstObjects, headOf, rawEntry } from './raw.ts'
+import { contentItem, damageOf, fileOf, firstObjects, headOf, rawEntry } from './raw.ts'
 
 const NAME = 'nanobot'
 
@@ -63,35 +63,37 @@ async function* read(source: Source): AsyncGenerator<Item> {
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
     yield { kind: 'archive', session, key: `consolidated-${last}`, upTo: last, at: consolidated.at, outcome }
   }
-  for await (const read of readRecords(fileOf(source), isRecord)) {
-    if ('kind' in read) {
-      lines++
-      if (session === undefined) waiting.push(read)
-      else yield damageOf(read, session)
-      continue
-    }
-    const { record, recovered } = read
-    if (record._type === 'metadata') {
-      if (session === undefined) {
-        // What stood in front of it was no message of this session.
-        lines = 0
-        yield* begin(record)
-        const summary = asObject(asObject(record.metadata)?._last_summary)
-        consolidated = { count: asCount(record.last_consolidated), summary: asString(summary?.text), at: asTime(summary?.last_active) }
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) {
+        lines++
+        if (session === undefined) waiting.push(read)
+        else yield damageOf(read, session)
+        continue
       }
-      yield rawEntry(NAME, session as string, 'metadata', record)
-      continue
+      const { record, recovered } = read
+      if (record._type === 'metadata') {
+        if (session === undefined) {
+          // What stood in front of it was no message of this session.
+          lines = 0
+          yield* begin(record)
+          const summary = asObject(asObject(record.metadata)?._last_summary)
+          consolidated = { count: asCount(record.last_consolidated), summary: asString(summary?.text), at: asTime(summary?.last_active) }
+        }
+        yield rawEntry(NAME, session as string, 'metadata', record)
+        continue
+      }
+      if (session === undefined) yield* begin(undefined)
+      const own = session as unknown as string
+      if (isMessage(record) && record._type === undefined) {
+        lines++
+        const item = contentItem(own, record, ids, { at: asTime(record.timestamp), recovered })
+        last = item.id
+        yield item
+        if (lines === consolidated.count) yield* archive()
+        // Opaque to everybody but its provider, and of no use elsewhere.
+      } else if (record._type !== 'provider_state') yield rawEntry(NAME, own, String(record._type ?? `history-${record.cursor}`), record)
     }
-    if (session === undefined) yield* begin(undefined)
-    const own = session as unknown as string
-    if (isMessage(record) && record._type === undefined) {
-      lines++
-      last = ids.next(record)
-      yield { kind: 'message', session: own, id: last, message: record, at: asTime(record.timestamp), recovered }
-      if (lines === consolidated.count) yield* archive()
-      // Opaque to everybody but its provider, and of no use elsewhere.
-    } else if (record._type !== 'provider_state') yield rawEntry(NAME, own, String(record._type ?? `history-${record.cursor}`), record)
-  }
   if (session === undefined && waiting.length > 0) yield* begin(undefined)
   // More were counted than are there.
   if (lines < consolidated.count) yield* archive()

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
 import { readRecords } from '../lines.ts'
 import { asId, asMetadata, asObjects, ContentIds, digest, stemOf } from '../values.ts'
-import { damageOf, fileOf, firstObjects, headOf, readOne } from './raw.ts'
+import { contentItem, damageOf, fileOf, firstObjects, headOf, readOne } from './raw.ts'
 
 const NAME = 'openai'
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
@@ -36,7 +36,7 @@ function* sessionItem(session: string): Generator<Item> {
 }
 
 function* messageItems(session: string, messages: readonly JsonObject[], ids: ContentIds, recovered: boolean): Generator<Item> {
-  for (const message of messages) yield { kind: 'message', session, id: ids.next(message), message, recovered }
+  for (const message of messages) yield contentItem(session, message, ids, { recovered })
 }
 
 /** A path has one file at a time, and two files may begin alike: they are told apart by where they are. */
@@ -71,15 +71,16 @@ async function* readLines(source: Source): AsyncGenerator<Item> {
     if (!begun) yield* sessionItem(session)
     begun = true
   }
-  for await (const read of readRecords(fileOf(source), (one) => isMessage(one) || isSample(one))) {
-    if ('kind' in read) yield damageOf(read, begun ? session : null)
-    else if (isSample(read.record)) {
-      const sample = `${asId(stemOf(source.name)) ?? 'sample'}-${samples.next(read.record.messages as Json)}`
-      yield* sessionItem(sample)
-      yield* messageItems(sample, asObjects(read.record.messages), new ContentIds(), read.recovered)
-    } else {
-      yield* begin()
-      yield* messageItems(session, [read.record], ids, read.recovered)
+  for await (const reads of readRecords(fileOf(source), (one) => isMessage(one) || isSample(one)))
+    for (const read of reads) {
+      if ('kind' in read) yield damageOf(read, begun ? session : null)
+      else if (isSample(read.record)) {
+        const sample = `${asId(stemOf(source.name)) ?? 'sample'}-${samples.next(read.record.messages as Json)}`
+        yield* sessionItem(sample)
+        yield* messageItems(sample, asObjects(read.record.messages), new ContentIds(), read.recovered)
+      } else {
+        if (!begun) yield* begin()
+        yield contentItem(session, read.record, ids, { recovered: read.recovered })
+      }
     }
-  }
 }

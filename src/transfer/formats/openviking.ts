@@ -113,14 +113,15 @@ async function outcomeOf(files: ReadonlyMap<string, SourceFile>): Promise<Archiv
 }
 
 async function* readMessages(session: string, file: SourceFile, ids: ContentIds): AsyncGenerator<Item> {
-  for await (const read of readRecords(file, isMessage)) {
-    if ('kind' in read) yield damageOf(read, session)
-    else {
-      const message = read.record
-      const id = asId(message.id) ?? ids.next(message)
-      yield { kind: 'message', session, id, message, at: asTime(message.created_at), recovered: read.recovered }
+  for await (const reads of readRecords(file, isMessage))
+    for (const read of reads) {
+      if ('kind' in read) yield damageOf(read, session)
+      else {
+        const message = read.record
+        const id = asId(message.id) ?? ids.next(message)
+        yield { kind: 'message', session, id, message, at: asTime(message.created_at), recovered: read.recovered }
+      }
     }
-  }
 }
 
 async function* rawFile(session: string, file: SourceFile): AsyncGenerator<Item> {

@@ -1,9 +1,9 @@
 /** What importers do alike. */
 import type { Json, JsonObject } from '../../record/record.ts'
-import type { DamageItem, EntryItem, Source, SourceFile } from '../item.ts'
+import type { DamageItem, EntryItem, MessageItem, Source, SourceFile } from '../item.ts'
 import { type ReadDocument, readDocument } from '../lines.ts'
 import type { IsRecord } from '../salvage.ts'
-import { digest } from '../values.ts'
+import { type ContentIds, digest } from '../values.ts'
 
 /** The channel of what is kept as it was, because it is no message. */
 export function channelOf(format: string): string {
@@ -13,6 +13,18 @@ export function channelOf(format: string): string {
 /** A record that is no message, kept as it is. Its key tells its content, so that it is kept once. */
 export function rawEntry(format: string, session: string, name: string, value: Json): EntryItem {
   return { kind: 'entry', session, channel: channelOf(format), key: `${name}-${digest(JSON.stringify(value)).slice(0, 16)}`, value }
+}
+
+/** A message that is told by its content: what tells it is made once. */
+export function contentItem(
+  session: string,
+  message: JsonObject,
+  ids: ContentIds,
+  more: Pick<MessageItem, 'at' | 'recovered'>,
+): MessageItem {
+  const text = JSON.stringify(message)
+  const sum = digest(text)
+  return { kind: 'message', session, id: ids.nextOf(sum), message, text, digest: sum, ...more }
 }
 
 /** Damage, now that it is known whose it is. */
