@@ -278,6 +278,24 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./import.ts')).bringIn,
   },
   {
+    name: 'export',
+    about: 'write sessions as text: all there is, to be imported again, or for people and other programs',
+    words: [{ word: '[id]', about: 'id of the session' }],
+    options: [
+      { flags: '--all', about: 'every session of the space' },
+      { flags: '--tree', about: 'also its forks and children, and theirs' },
+      {
+        flags: '--format <format>',
+        about: 'what to write',
+        choices: ['jsonl', 'markdown', 'html', 'openai', 'anthropic'],
+        default: 'jsonl',
+      },
+      { flags: '--redact', about: 'take out keys and passwords of known forms' },
+      { flags: '--out <file>', about: 'a file, put into place when it is whole; else standard output', file: true },
+    ],
+    load: async () => (await import('./export.ts')).bringOut,
+  },
+  {
     name: 'doctor',
     about: 'verify every checksum, chain and file; exits with 5 if there is damage',
     words: [{ word: '[id]', about: 'only this session; else all of every space' }],

@@ -2,6 +2,7 @@
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { Source } from '../transfer/item.ts'
+import type { ExportOptions } from './export/export.ts'
 import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
 import { type Memory, memoriesOf } from './memories.ts'
@@ -96,6 +97,12 @@ export class Store implements AsyncDisposable {
     // Loaded when it is wanted: few processes ever import.
     const { importInto } = await import('./import/import.ts')
     yield* importInto(this.#parts, sources, options)
+  }
+
+  /** Sessions as text, in pieces: for another store, for other programs, or for people. */
+  async *export(options: ExportOptions = {}): AsyncGenerator<string> {
+    const { exportFrom } = await import('./export/export.ts')
+    yield* exportFrom(this.#parts, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

@@ -54,16 +54,18 @@ export class Batches {
     while (this.#underWay.length > 0) await this.#settle()
   }
 
-  /** Gives a message other content, unless it had that content once: then whoever changed it since knows better. */
-  async replace({ id, text, at }: Prepared): Promise<boolean> {
+  /** Gives a message other content. With `exact` it happens under that key, whatever the content was before; otherwise not, if it had that content once: whoever changed it since knows better. */
+  async replace({ id, text, at }: Prepared, exact?: { readonly key: string; readonly digest: string }): Promise<boolean> {
     const transcript = await this.#handle.transcript()
-    const revisions = await transcript.revisions(id)
-    if (revisions.length === 0 || revisions.some(({ message }) => digestOf(message) === text.digest)) return false
+    if (exact === undefined) {
+      const revisions = await transcript.revisions(id)
+      if (revisions.some(({ message }) => digestOf(message) === text.digest)) return false
+    }
     const newest = await transcript.newest(id)
     if (newest === undefined) return false
     const { message: content, prior, located } = newest
     const replacement = { target: id, message: text.value, old: digestOf(content), prior }
-    await this.#handle.submit({ born: located.born, at: at ?? undefined }, (full) => decide.replace(full, replacement))
+    await this.#handle.submit({ born: located.born, at: at ?? undefined, ...exact }, (full) => decide.replace(full, replacement))
     return true
   }
 

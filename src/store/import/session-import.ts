@@ -11,7 +11,7 @@ import { checkDescription, checkedText, objectText } from '../../session/check.t
 import * as decide from '../../session/decide.ts'
 import type { JsonText } from '../../session/json-text.ts'
 import { entryKey } from '../../session/keys.ts'
-import type { Point } from '../../session/state.ts'
+import type { Point, SessionState } from '../../session/state.ts'
 import type { ArchiveItem, EntryItem, Item, MessageItem, SessionItem } from '../../transfer/item.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
 import { Handle, type Make } from '../handle.ts'
@@ -68,6 +68,11 @@ export class SessionImport {
     this.#handle = new Handle(options.parts, begin.session)
   }
 
+  /** It comes from an export: everything happens in the order and at the time that it says. */
+  get #isExport(): boolean {
+    return this.#options.format === 'holdfast'
+  }
+
   get id(): string {
     return this.#handle.id
   }
@@ -111,14 +116,14 @@ export class SessionImport {
       if (state.status === 'absent') return this.#create(dryRun)
       const made = await this.#handle.held.replica.find([hashKey('operation', this.#createKey())])
       this.#own = made[0] !== undefined
-      if (tries > 0 || (await this.#isSame(state.head.n, first))) return state.past.length > 0
+      if (tries > 0 || (await this.#isSame(state, first))) return state.past.length > 0
       // Another session has this id.
       this.#handle = new Handle(this.#options.parts, `${this.#begin.session}-${digest(this.#options.source).slice(0, 8)}`)
     }
   }
 
-  async #isSame(count: number, first: readonly string[]): Promise<boolean> {
-    if (count === 0 || first.length === 0) return true
+  async #isSame({ runs }: SessionState, first: readonly string[]): Promise<boolean> {
+    if (runs.length === 0 || first.length === 0) return true
     const known = await new Batches(this.#handle, this.report, false).known(first)
     return known.some((entry) => entry !== undefined) || (await this.#options.ledger.originOf(this.id)) === this.#options.source
   }
@@ -165,15 +170,12 @@ export class SessionImport {
     if (this.#closed) return
     if (item.kind === 'message') await this.#message(item)
     else if (this.#options.dryRun || !this.#own) return
-    else if (item.kind === 'entry' && item.channel.startsWith('import:')) {
+    else if (item.kind === 'entry' && !this.#isExport) {
       this.#entries.push(item)
       if (this.#entries.length >= BATCH_MESSAGES) await this.#putEntries()
-    } else if (item.kind === 'usage') {
-      // Background: it needs no order, and stands behind what was said.
-      const { model, inputTokens, outputTokens } = item
-      await this.#under(item, (terms) => decide.recordUsage(terms, { model, inputTokens, outputTokens }), item.key)
     } else {
-      await this.#flush()
+      // Usage needs no order, but where the order of an export is kept.
+      if (item.kind !== 'usage' || this.#isExport) await this.#flush()
       await this.#attempt(item)
     }
   }
@@ -266,13 +268,19 @@ export class SessionImport {
         const point = await this.#pointOf(item.to)
         return this.#under(item, (terms) => decide.moveTo(terms, point, target === undefined ? { why } : { why, target }))
       }
+      case 'usage': {
+        const { model, inputTokens, outputTokens } = item
+        return this.#under(item, (terms) => decide.recordUsage(terms, { model, inputTokens, outputTokens }), item.key)
+      }
       case 'share': {
         const { share, digest: token, expiresAt } = item
         return this.#under(item, (terms) => decide.share(terms, { share, token, expiresAt }))
       }
-      case 'replacement':
-        await this.#batches?.replace({ id: item.id, text: objectText('The message', item.message), at: item.at ?? null })
+      case 'replacement': {
+        const prepared = { id: item.id, text: objectText('The message', item.message), at: item.at ?? null }
+        await this.#batches?.replace(prepared, this.#isExport ? this.#keyOf(item) : undefined)
         return
+      }
       case 'fork': {
         const { child, message, as, description, at } = item
         const key = `import:${this.#options.format}:${digest(child)}`
@@ -315,10 +323,12 @@ export class SessionImport {
 
   /** Under a key that is made from what the item says. */
   async #under(item: Item, make: Make, name?: string): Promise<void> {
+    await this.#submit({ ...this.#keyOf(item, name), at: 'at' in item ? item.at : undefined }, make)
+  }
+
+  #keyOf(item: Item, name?: string): { key: string; digest: string } {
     const id = name === undefined ? this.#keys.next(item as unknown as JsonObject) : digest(name)
-    const at = 'at' in item ? item.at : undefined
-    const terms = { key: `import:${item.kind}:${id}`, digest: digest(`${item.kind} ${id}`), at }
-    await this.#submit(terms, make)
+    return { key: `import:${item.kind}:${id}`, digest: digest(`${item.kind} ${id}`) }
   }
 
   async #submit(terms: decide.Terms, make: Make): Promise<void> {

@@ -93,7 +93,8 @@ async function* read(source: Source): AsyncGenerator<Item> {
 export function lineOf(item: Item): string {
   if (item.kind === 'session') return JSON.stringify({ holdfast: EXPORT_VERSION, ...item })
   const { session: _, ...rest } = item
-  return JSON.stringify(rest)
+  // A call to a model has no name of its own; it is told by where it stands.
+  return JSON.stringify(rest.kind === 'usage' ? { ...rest, key: undefined } : rest)
 }
 
 export function endLine(items: number): string {
