@@ -97,7 +97,7 @@ export interface MessageItem {
 }
 
 /** Another content of a message. */
-export interface ReplacementItem {
+interface ReplacementItem {
   readonly kind: 'replacement'
   readonly session: string
   readonly id: string
@@ -141,7 +141,7 @@ export type ArchiveOutcome =
       readonly endedAt?: string | undefined
     }
 
-export interface SnapshotItem {
+interface SnapshotItem {
   readonly kind: 'snapshot'
   readonly session: string
   readonly name: string
@@ -151,7 +151,7 @@ export interface SnapshotItem {
 }
 
 /** The head was moved, by a revert or an undo. */
-export interface HeadItem {
+interface HeadItem {
   readonly kind: 'head'
   readonly session: string
   readonly to: string | null
@@ -161,7 +161,7 @@ export interface HeadItem {
 }
 
 /** Another session began from this one here. Its own items come later, behind a line of its own. */
-export interface ForkItem {
+interface ForkItem {
   readonly kind: 'fork'
   readonly session: string
   readonly child: string
@@ -182,14 +182,14 @@ export interface EntryItem {
   readonly at?: string | undefined
 }
 
-export interface DescribeItem {
+interface DescribeItem {
   readonly kind: 'describe'
   readonly session: string
   readonly description: Description
   readonly at?: string | undefined
 }
 
-export interface UsageItem {
+interface UsageItem {
   readonly kind: 'usage'
   readonly session: string
   /** Tells this call from others, for ever. */
@@ -200,7 +200,7 @@ export interface UsageItem {
   readonly at?: string | undefined
 }
 
-export interface ShareItem {
+interface ShareItem {
   readonly kind: 'share'
   readonly session: string
   readonly share: string
@@ -211,7 +211,7 @@ export interface ShareItem {
 }
 
 /** Something that was wrong in the source and is right now. */
-export interface HealedItem {
+interface HealedItem {
   readonly kind: 'healed'
   readonly session: string
   readonly what: string

@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['password', /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+(?=@)/g],
 ]
 
-export function redactText(text: string): string {
+function redactText(text: string): string {
   let left = text
   for (const [what, pattern] of KEYS) left = left.replace(pattern, `[redacted ${what}]`)
   return left

@@ -215,7 +215,7 @@ export const codex: Fixture = {
   sessions: { [THREAD]: 5 },
 }
 
-export const openAi: Fixture = {
+const openAi: Fixture = {
   format: 'openai',
   name: '/home/a/chats/talk.jsonl',
   files: {
@@ -241,7 +241,7 @@ export const openAi: Fixture = {
   sessions: { 'talk-1bdf3384': 6 },
 }
 
-export const openAiDocument: Fixture = {
+const openAiDocument: Fixture = {
   ...openAi,
   name: '/home/a/chats/talk.json',
   document: true,
@@ -337,7 +337,7 @@ export const geminiCli: Fixture = {
   sessions: { 'g-1': 4 },
 }
 
-export const opencode: Fixture = {
+const opencode: Fixture = {
   format: 'opencode',
   name: '/home/a/export.json',
   document: true,
@@ -372,7 +372,7 @@ export const opencode: Fixture = {
   sessions: { ses_1: 2 },
 }
 
-export const holdfast: Fixture = {
+const holdfast: Fixture = {
   format: 'holdfast',
   name: '/home/a/export.jsonl',
   files: {

@@ -6,7 +6,7 @@ import type { IsRecord } from '../salvage.ts'
 import { type ContentIds, digest } from '../values.ts'
 
 /** The channel of what is kept as it was, because it is no message. */
-export function channelOf(format: string): string {
+function channelOf(format: string): string {
   return `import:${format}`
 }
 
