@@ -9,6 +9,7 @@ export { type Attempt, Worker, type WorkerOptions, type WorkerStatus } from './c
 export { FORMATS, type Format } from './dialect/formats.ts'
 export { type DoctorOptions, type DoctorProgress, doctor } from './doctor/doctor.ts'
 export type { Finding, FindingKind } from './doctor/findings.ts'
+export { type BackedUp, type BackupOptions, backUp, restoreBackup } from './engines/files/backup.ts'
 export { type ErrorCode, HoldfastError, type HoldfastErrorOptions, type Outcome } from './errors.ts'
 export { LIMITS, type Limits } from './record/limits.ts'
 export type { JournalRecord, Json, JsonObject } from './record/record.ts'

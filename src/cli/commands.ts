@@ -296,9 +296,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./export.ts')).bringOut,
   },
   {
+    name: 'backup',
+    about: 'copy what is new in the store to a backup, while it is in use',
+    words: [{ word: '<directory>', about: 'the backup; made if need be, and only ever added to' }],
+    load: async () => (await import('./backup.ts')).backup,
+  },
+  {
+    name: 'restore-backup',
+    about: 'make a store of a backup, at a place where nothing is',
+    words: [{ word: '<directory>', about: 'the backup' }],
+    load: async () => (await import('./backup.ts')).restore,
+  },
+  {
     name: 'doctor',
     about: 'verify every checksum, chain and file; exits with 5 if there is damage',
     words: [{ word: '[id]', about: 'only this session; else all of every space' }],
+    options: [
+      { flags: '--repair', about: 'set damaged places aside and note that they are known; changes and removes nothing' },
+      { flags: '--rate <n>', about: 'how many sessions a second at most', parse: count('--rate') },
+      { flags: '--since-last', about: 'only sessions that have grown since they were last found whole' },
+    ],
     load: async () => (await import('./doctor.ts')).doctor,
   },
   {

@@ -1,7 +1,7 @@
 /** What a command has to work with: the store, where to speak, and when to stop. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Store } from '../store/store.ts'
 import { type GlobalOptions, given, wrongUsage } from './arguments.ts'
 import type { Output } from './output.ts'
@@ -33,6 +33,13 @@ export class Context {
   /** The store, for a command that writes: it is made if need be. */
   write(): Promise<Store> {
     return this.#open(this.#where())
+  }
+
+  /** Where the store lies, for a command that works on its files. */
+  directory(): string {
+    const where = this.#where()
+    if (!isDirectory(where)) throw wrongUsage('This works on a store in a directory only.')
+    return resolve(where)
   }
 
   /** Has something done before the store is closed, also when the command is interrupted: what it holds has to be given back. */

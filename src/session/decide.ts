@@ -11,7 +11,7 @@ import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
-import type { Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
+import type { AcknowledgedDamage, Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
 import { anew, conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, unexpected } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
 
@@ -317,6 +317,11 @@ export function release(session: string, born?: number): Operation<SessionState,
 
 function isGranted({ grants }: SessionState, released: ForkReleased): boolean {
   return grants.some((granted) => isReleased(granted, released))
+}
+
+/** Notes that damage is known, so that it is not told for ever. */
+export function acknowledge(findings: readonly AcknowledgedDamage[]): Operation<SessionState, Outcome> {
+  return onLive({}, (state) => write(state, 'damage.acknowledged', { findings }, {}))
 }
 
 export function recordUsage(

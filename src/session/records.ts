@@ -166,6 +166,18 @@ export interface ShareGranted extends Keyed {
   readonly expiresAt: string | null
 }
 
+export interface DamageAcknowledged {
+  readonly findings: readonly AcknowledgedDamage[]
+}
+
+/** What was found, as the doctor names it. */
+export interface AcknowledgedDamage {
+  readonly kind: string
+  readonly segment: number | null
+  readonly offset: number | null
+  readonly length: number | null
+}
+
 export interface ShareRevoked extends Keyed {
   readonly share: string
 }
