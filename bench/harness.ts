@@ -18,7 +18,7 @@ interface Setting {
   readonly quick: boolean
 }
 
-export type Unit = 'times' | 'appends/s' | 'tasks/s' | 'ms' | 'KiB' | 'MB'
+export type Unit = 'messages/s' | 'times' | 'appends/s' | 'tasks/s' | 'ms' | 'KiB' | 'MB'
 
 export interface Figure {
   readonly name: string

@@ -19,6 +19,7 @@ import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
 import { machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
+import { transfer } from './transfer.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
   oneCaller,
@@ -31,6 +32,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   manySessions,
   commandLine,
   commits,
+  transfer,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -308,6 +308,12 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./backup.ts')).restore,
   },
   {
+    name: 'status',
+    about: 'tell how the store is: sessions, tasks, sizes, the disk and what it promises',
+    words: [],
+    load: async () => (await import('./status.ts')).status,
+  },
+  {
     name: 'doctor',
     about: 'verify every checksum, chain and file; exits with 5 if there is damage',
     words: [{ word: '[id]', about: 'only this session; else all of every space' }],

@@ -61,3 +61,20 @@ test('there is nothing to back up where no store is', async () => {
   expect(await cli.failure(['backup', join(cli.directory, 'backup')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
   expect(await cli.failure(['restore-backup', join(cli.directory, 'backup')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
 })
+
+test('status tells what is in a store, what it takes and where it lies', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1', 'm2')
+  await cli.prepareMessages('b', 'm1')
+  await cli.run(['delete', 'b'])
+  const told = await cli.one('status')
+  expect(told).toMatchObject({
+    store: cli.store,
+    sessions: { ok: 1, damaged: 0, deleted: 1 },
+    messages: 3,
+    tasks: { pending: 0 },
+    versions: { format: 1 },
+  })
+  expect((told.bytes as { segments: number }).segments).toBeGreaterThan(100)
+  expect(told.disk).toHaveProperty('keeps_promises')
+})
