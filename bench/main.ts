@@ -24,6 +24,7 @@ import { open } from './open.ts'
 import { recall } from './recall.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
+import { transfer } from './transfer.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
   oneCaller,
@@ -43,6 +44,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   recall,
   httpFollowers,
   httpMemory,
+  transfer,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,7 +1,7 @@
 /** What a command has to work with: the store, which may be at a server, where to speak, and when to stop. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { StoreApi } from '../client/api.ts'
 import type { OpenOptions } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
@@ -46,7 +46,20 @@ export class Context {
   /** Where the store is, if it is a directory. */
   get directory(): string | undefined {
     const where = this.#where()
-    return isDirectory(where) ? where : undefined
+    return isDirectory(where) ? resolve(where) : undefined
+  }
+
+  /** The same, for a command that works on its files. */
+  requireDirectory(): string {
+    const { directory } = this
+    if (directory === undefined) throw wrongUsage('This works on a store in a directory only.')
+    return directory
+  }
+
+  /** The store, for a command that needs more of it than a server gives: to look at, or to write to. */
+  async here(purpose: 'read' | 'write'): Promise<Store> {
+    if (this.isRemote) throw wrongUsage('This works where the store is. Name its directory.')
+    return (await (purpose === 'read' ? this.read() : this.write())) as Store
   }
 
   get isRemote(): boolean {

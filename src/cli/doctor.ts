@@ -1,10 +1,13 @@
-/** `doctor`: verifies a store or one session, and tells what it finds and what to do. Changes nothing, but for a catalog that is to be made anew. */
-
+/**
+ * `doctor`: verifies a store or one session, and tells what it finds and what to do. Changes nothing, unless it is told to repair, or to
+ * make the catalog anew.
+ */
 import type { RemoteStore } from '../client/store.ts'
 import { doctor as examine } from '../doctor/doctor.ts'
 import type { Finding } from '../doctor/findings.ts'
+import { endPurges, remedyFor, repairSession } from '../doctor/repair.ts'
 import type { Store } from '../store/store.ts'
-import { wrongUsage } from './arguments.ts'
+import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
 import { inLine } from './terminal.ts'
@@ -13,6 +16,9 @@ const DAMAGE_FOUND = 5
 
 interface Options {
   readonly rebuildCatalog?: boolean
+  readonly repair?: boolean
+  readonly rate?: number
+  readonly sinceLast?: boolean
 }
 
 interface Totals {
@@ -21,30 +27,41 @@ interface Totals {
   notes: number
 }
 
-export async function doctor(context: Context, [id]: [string?], { rebuildCatalog = false }: Options): Promise<void> {
+export async function doctor(context: Context, [id]: [string?], options: Options): Promise<void> {
+  const { rebuildCatalog = false, repair = false, rate, sinceLast } = options
   const { out, signal } = context
   if (rebuildCatalog && id !== undefined) throw wrongUsage('The catalog is of the whole store: leave out the id.')
-  if (context.isRemote) return atServer(context, id, rebuildCatalog)
+  if (rate === 0) throw wrongUsage('--rate must be 1 or more.')
+  if (context.isRemote) return atServer(context, id, options)
   // A store that is not there is not made by looking for damage in it.
-  const store = (await context.read()) as Store
+  const store = (await (repair || sinceLast === true ? context.write() : context.read())) as Store
   if (rebuildCatalog) return rebuild(context, store)
   const progress = out.progress()
   const totals: Totals = { sessions: 0, damage: 0, notes: 0 }
+  const damaged = new Map<string, Finding[]>()
   const onProgress = ({ done, total }: { done: number; total?: number }): void => {
     totals.sessions = done
     progress.update(`${done} of ${total ?? '?'} sessions, ${totals.damage} damaged places`)
   }
-  for await (const finding of examine(store, { onProgress, ...(id === undefined ? {} : { session: id }) })) {
+  for await (const finding of examine(store, { onProgress, ...given({ session: id, rate, sinceLast }) })) {
     if (signal.aborted) return
     await tell(out, finding, totals)
+    if (finding.severity !== 'damage') continue
+    const key = JSON.stringify([finding.space, finding.session_id])
+    damaged.set(key, [...(damaged.get(key) ?? []), finding])
   }
   progress.end()
-  await tellTotals(out, totals)
+  if (!repair) return tellTotals(out, totals)
+  const left = await mend(context, store, damaged)
+  await tellTotals(out, totals, left)
+  out.note(`${totals.damage - left} damaged places set aside and acknowledged, ${left} left.`)
 }
 
 /** The server verifies the space that the key opens, and tells all at once. */
-async function atServer(context: Context, id: string | undefined, rebuildCatalog: boolean): Promise<void> {
-  if (rebuildCatalog) throw wrongUsage('The catalog is made anew where the store is. Name its directory.')
+async function atServer(context: Context, id: string | undefined, { rebuildCatalog, repair, rate, sinceLast }: Options): Promise<void> {
+  if (rebuildCatalog === true) throw wrongUsage('The catalog is made anew where the store is. Name its directory.')
+  if (repair === true || rate !== undefined || sinceLast === true)
+    throw wrongUsage('--repair, --rate and --since-last work where the store is. Name its directory.')
   const store = (await context.read()) as RemoteStore
   const { sessions, findings } = await store.doctor(id === undefined ? {} : { session: id })
   const totals: Totals = { sessions, damage: 0, notes: 0 }
@@ -67,10 +84,35 @@ async function tell(out: Output, finding: Finding, totals: Totals): Promise<void
   })
 }
 
-async function tellTotals(out: Output, totals: Totals): Promise<void> {
-  if (out.json) await out.result({ totals })
+/** `left`: what a repair could not see to. */
+async function tellTotals(out: Output, totals: Totals, left?: number): Promise<void> {
+  if (out.json) await out.result({ totals: left === undefined ? totals : { ...totals, left } })
   out.note(`${totals.sessions} sessions verified: ${totals.damage} damaged places, ${totals.notes} notes.`)
-  if (totals.damage > 0) process.exitCode = DAMAGE_FOUND
+  if ((left ?? totals.damage) > 0) process.exitCode = DAMAGE_FOUND
+}
+
+/** Tells what will be done, and does it. Returns how many damaged places are left. */
+async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string, readonly Finding[]>): Promise<number> {
+  for (const findings of damaged.values()) {
+    const session = findings[0]?.session_id ?? ''
+    const [known, granted] = [count(findings, 'acknowledge'), count(findings, 'grant')]
+    if (known > 0)
+      out.note(`Will copy ${known} damaged places of "${session}" to the quarantine, and note in its journal that they are known.`)
+    if (granted > 0) out.note(`Will let "${session}" be a fork of its parent again.`)
+  }
+  let left = 0
+  for (const findings of damaged.values()) {
+    const { space, session_id } = findings[0] as Finding
+    // Whose it is has to be known.
+    left += space === null ? findings.length : (await repairSession(store.in(space), session_id, findings)).length
+  }
+  const purges = await endPurges(store)
+  if (purges > 0) out.note(`Ended ${purges} purges that had been begun.`)
+  return left
+}
+
+function count(findings: readonly Finding[], remedy: 'acknowledge' | 'grant'): number {
+  return findings.filter((finding) => remedyFor(finding) === remedy).length
 }
 
 async function rebuild({ out }: Context, store: Store): Promise<void> {

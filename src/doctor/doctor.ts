@@ -5,19 +5,25 @@
 import type { Oddity } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
+import type { AcknowledgedDamage } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
 import { idOf } from '../store/identity.ts'
 import type { StoreParts } from '../store/parts.ts'
 import type { Store } from '../store/store.ts'
 import { checkFamily, stateOf } from './family.ts'
-import { type Finding, findingOf, type Problem } from './findings.ts'
+import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
+import { Verified } from './verified.ts'
 
 export interface DoctorOptions {
   /** Only this session, of the space that the store was opened with. Otherwise all of every space: rot knows no spaces. */
   readonly session?: string
   /** All sessions of the space that the store was opened with, and nothing that belongs to the store as a whole. */
   readonly ownSpace?: boolean
+  /** Only sessions that have grown since they were last found whole. Writes down, in the store, which are whole. */
+  readonly sinceLast?: boolean
+  /** How many sessions a second at most: so that a store in use is not slowed down. */
+  readonly rate?: number
   /** Called after each session. */
   readonly onProgress?: (progress: DoctorProgress) => void
 }
@@ -28,7 +34,10 @@ export interface DoctorProgress {
 }
 
 /** Verifies a store, or one session of it. Sessions may be used meanwhile. NOT_FOUND if the session does not exist. */
-export async function* doctor(store: Store, { session, ownSpace = false, onProgress }: DoctorOptions = {}): AsyncGenerator<Finding> {
+export async function* doctor(
+  store: Store,
+  { session, ownSpace = false, rate, sinceLast = false, onProgress }: DoctorOptions = {},
+): AsyncGenerator<Finding> {
   const { parts } = store
   const { engine, space } = parts
   if (session !== undefined) {
@@ -42,13 +51,35 @@ export async function* doctor(store: Store, { session, ownSpace = false, onProgr
   let total = 0
   if (onProgress !== undefined) for await (const _ of names()) total++
   let done = 0
+  const verified = sinceLast ? new Verified(parts) : undefined
+  await verified?.load()
   for await (const name of names()) {
-    yield* examine(parts, name, idOf(parts, name))
+    const end = verified === undefined ? undefined : await endOf(parts, name)
+    if (end === undefined || verified?.isOld(name, end) === true) {
+      let whole = true
+      for await (const finding of examine(parts, name, idOf(parts, name))) {
+        if (finding.severity === 'damage') whole = false
+        yield finding
+      }
+      if (whole && end !== undefined) await verified?.add(name, end)
+      if (rate !== undefined) await parts.clock.sleep(1000 / rate)
+    }
     done++
     onProgress?.({ done, total: Math.max(total, done) })
   }
+  await verified?.save()
   if (engine.inspect === undefined || ownSpace) return
   for await (const oddity of engine.inspect()) yield findingOf('', problemOf(oddity))
+}
+
+/** Where a journal ends; undefined if that cannot be told, and it has to be looked at. */
+async function endOf({ replicas }: StoreParts, name: string): Promise<number | undefined> {
+  try {
+    return await replicas.once(name).replica.end()
+  } catch (error) {
+    problemOfError(error)
+    return undefined
+  }
 }
 
 /** One session. `id` is what it is called if it cannot tell. */
@@ -60,24 +91,37 @@ async function* examine(parts: StoreParts, name: string, id: string): AsyncGener
     yield findingOf(id, problemOfError(error))
   }
   const known = state?.id ?? id
-  for await (const problem of problemsOf(parts, name, state)) yield findingOf(known, problem)
+  for await (const problem of problemsOf(parts, name, state)) yield findingOf(known, problem, state?.space ?? null)
 }
 
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined): AsyncGenerator<Problem> {
   const { engine } = parts
+  const lines = new LineCheck(engine, engine.journal(name), state)
+  // What was found may have been taken note of further on.
+  const held: Problem[] = []
   try {
-    yield* new LineCheck(engine, engine.journal(name), state).run()
+    for await (const problem of lines.run()) {
+      if (isDamage(problem.kind)) held.push(problem)
+      else yield problem
+    }
+    const acknowledged = (problem: Problem): boolean => lines.acknowledged.some((known) => isSame(known, findingOf('', problem)))
+    for (const problem of held.splice(0)) yield acknowledged(problem) ? { kind: 'acknowledged', place: problem.place } : problem
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
-      yield* checkFamily(parts, state)
+      for await (const problem of checkFamily(parts, state)) yield acknowledged(problem) ? { kind: 'acknowledged' } : problem
     }
     if (engine.inspect === undefined) return
     for await (const oddity of engine.inspect(name)) yield problemOf(oddity)
   } catch (error) {
+    yield* held
     const problem = problemOfError(error)
     // A session that cannot be loaded has been told of.
     if (state !== undefined) yield problem
   }
+}
+
+function isSame(known: AcknowledgedDamage, { kind, segment, offset, length }: Finding): boolean {
+  return known.kind === kind && known.segment === segment && known.offset === offset && known.length === length
 }
 
 async function isAbsent({ engine }: StoreParts, name: string): Promise<boolean> {

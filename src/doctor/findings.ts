@@ -5,6 +5,8 @@ type Severity = 'damage' | 'note'
 export interface Finding {
   /** Empty if it concerns the store and no session of it. */
   readonly session_id: string
+  /** The space of that session; null if nothing tells. */
+  readonly space: string | null
   /** First position of the segment, which is also the name of its file. */
   readonly segment: number | null
   /** Byte offset in that file, and how many bytes it concerns. */
@@ -33,6 +35,7 @@ const KINDS = {
   'lost-past': ['damage', 'Messages that this fork shares with another session cannot be read: restore that session from a backup.'],
   'ungranted-fork': ['damage', 'Its parent does not know of this fork, so a purge would take what they share: do not purge the parent.'],
   'dangling-parent': ['damage', 'The message that this one follows is gone: restore the session from a backup if it matters.'],
+  acknowledged: ['note', 'Somebody has taken note of this damage: what stood here is gone, and nothing needs to be done.'],
   torn: ['note', 'A writer died here, or is at work: nothing acknowledged is lost, and nothing needs to be done.'],
   unwritten: ['note', 'This never reached the disk, as after a power loss: nothing that was acknowledged stood here.'],
   carried: ['note', 'What was lost here stands again at the beginning of the next segment: nothing needs to be done.'],
@@ -64,10 +67,11 @@ export interface Problem {
   readonly detail?: string | undefined
 }
 
-export function findingOf(session: string, { kind, place, detail }: Problem): Finding {
+export function findingOf(session: string, { kind, place, detail }: Problem, space: string | null = null): Finding {
   const [severity, text] = KINDS[kind]
   return {
     session_id: session,
+    space,
     segment: place?.segment ?? null,
     offset: place?.offset ?? null,
     length: place?.length ?? null,

@@ -9,7 +9,7 @@ import type { Line } from '../record/line.ts'
 import { type Address, type JournalRecord, type JsonObject, WRITTEN_TWICE } from '../record/record.ts'
 import { apply } from '../session/fold.ts'
 import { sessionModel } from '../session/model.ts'
-import type { MessagesAppended, SessionCreated } from '../session/records.ts'
+import type { AcknowledgedDamage, DamageAcknowledged, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
 import { Records } from '../store/records.ts'
 import { isDamage, type Place, type Problem } from './findings.ts'
@@ -49,12 +49,18 @@ export class LineCheck {
   /** First position that the journal still has. */
   #first = 0
   #misplaced = false
+  readonly #acknowledged: AcknowledgedDamage[] = []
 
   constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined) {
     this.#engine = engine
     this.#journal = journal
     this.#records = new Records(journal)
     this.#loaded = loaded
+  }
+
+  /** Damage that somebody has taken note of: complete once the run is. */
+  get acknowledged(): readonly AcknowledgedDamage[] {
+    return this.#acknowledged
   }
 
   async *run(): AsyncGenerator<Problem> {
@@ -209,6 +215,8 @@ export class LineCheck {
     if (record.type === 'session.created') {
       const { space, session } = record as unknown as SessionCreated
       yield* this.#checkIdentity(space, session, place)
+    } else if (record.type === 'damage.acknowledged') {
+      this.#acknowledged.push(...((record as unknown as DamageAcknowledged).findings ?? []))
     } else if (record.type === 'messages.appended') {
       const { parent } = record
       const follows = parent === undefined || (parent[0] === this.#tip?.[0] && parent[1] === this.#tip[1])

@@ -85,6 +85,60 @@ export function lease(task: string, leased: CommitLeased, seen: number | null): 
   })
 }
 
+/** What came of a commit elsewhere. */
+export type Adopted = Pick<
+  CommitFinished,
+  'task' | 'attempts' | 'abstract' | 'overview' | 'memories' | 'owner' | 'model' | 'usage' | 'requestedAt'
+>
+
+/**
+ * Puts everything live up to a message into an archive that has its summary already, so that no worker ever takes it. It is one record, and
+ * there is no moment in which the archive waits for a summary; `copy` writes it once more, for it takes messages away.
+ */
+export function adopt(terms: Terms, boundary: Point, adopted: Adopted): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => {
+    const known = state.archives.some(({ session, task }) => session === null && task === adopted.task)
+    const request = known ? undefined : requestOf(state, boundary)
+    return request === undefined ? unchanged(state) : write(state, 'commit.finished', { ...request, ...adopted }, terms)
+  })
+}
+
+/** The same record again, if it is still the last word on that archive: to count it twice changes nothing. */
+export function copy(terms: Terms, boundary: Point, adopted: Adopted): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => {
+    const known = state.archives.find(({ session, task }) => session === null && task === adopted.task)
+    if (known === undefined || known !== state.archives.at(-1) || adopted.usage !== undefined) return unchanged(state)
+    const before = { ...state, archives: state.archives.slice(0, -1) }
+    const request = requestOf(before, boundary)
+    return request === undefined ? unchanged(state) : write(state, 'commit.finished', { ...request, ...adopted }, terms)
+  })
+}
+
+/** Asks for an archive as it was asked for elsewhere, under the id of that task. */
+export function request(terms: Terms, boundary: Point, task: string): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => {
+    const known = state.archives.some((archive) => archive.session === null && archive.task === task)
+    const asked = known ? undefined : requestOf(state, boundary)
+    return asked === undefined ? unchanged(state) : write(state, 'commit.requested', asked, { ...terms, id: task })
+  })
+}
+
+/** Ends a task that ended without a summary elsewhere, if nobody has begun it here. */
+export function giveUp(
+  terms: Terms,
+  task: string,
+  ended: { readonly attempts: number; readonly error?: CommitFailed['error'] },
+): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => {
+    const archive = state.archives.find(({ session, task: id }) => session === null && id === task)
+    if (archive?.status !== 'pending' || archive.ended !== null) return unchanged(state)
+    const { number } = archive
+    if (ended.error === undefined) return write(state, 'commit.cancelled', { archive: number }, terms)
+    const failed: CommitFailed = { archive: number, attempts: ended.attempts, error: ended.error, again: false, waitMs: 0 }
+    return write(state, 'commit.failed', failed, terms)
+  })
+}
+
 export function finish(finished: CommitFinished): Operation<SessionState, Outcome> {
   return onTask({ number: finished.archive, task: finished.task }, {}, (state, { status }) =>
     status === 'pending' || status === 'running' ? write(state, 'commit.finished', finished, {}) : { refuse: lost(status) },

@@ -50,6 +50,11 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
   if (text?.includes('\\ud') === true)
     text = text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === '\\\\' ? found : '\ufffd'))
   if (text === undefined) throw invalid(`${what} cannot be written as JSON; got ${shown(value)}.`)
+  return checkedText(what, text, limitBytes)
+}
+
+/** JSON as text, within the limits; `digest` if it is known. */
+export function checkedText(what: string, text: string, limitBytes: number = LIMITS.recordBytes, digest?: string): JsonText {
   // Every character is at least one byte.
   if (text.length > limitBytes) {
     throw new HoldfastError(
@@ -60,7 +65,7 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
       },
     )
   }
-  const json = new JsonText(text)
+  const json = new JsonText(text, digest)
   if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(json.value, LIMITS.jsonDepth))
     throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
   return json

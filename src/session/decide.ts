@@ -11,7 +11,7 @@ import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
-import type { Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
+import type { AcknowledgedDamage, Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
 import {
   anew,
   conflict,
@@ -36,6 +36,9 @@ export interface Terms {
   readonly digest?: string | undefined
   /** The incarnation in which the places that this command names were looked up: in another one they mean something else. */
   readonly born?: number | undefined
+  /** When it happened, and under which id, of what is imported; now, and a new one, unless told. */
+  readonly at?: string | undefined
+  readonly id?: string | undefined
   /** What the past of a fork knows of the keys of this command, and of which incarnation. */
   readonly inherited?: { readonly born: number; readonly known: ReadonlyMap<KeyHash, InheritedKey> } | undefined
 }
@@ -111,7 +114,7 @@ export function onLive(terms: Terms, decide: Deciding, options: CommandOptions =
 export function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
   const keyed = terms.key === undefined ? payload : { ...payload, key: terms.key, digest: terms.digest }
   return {
-    write: { type, payload: keyed as JsonObject },
+    write: { type, payload: keyed as JsonObject, ...imported(terms) },
     answer: (placed) => ({
       version: isBackground(type) ? state.version : versionOf(placed),
       duplicate: false,
@@ -119,6 +122,10 @@ export function write(state: SessionState, type: RecordType, payload: object, te
       placed,
     }),
   }
+}
+
+function imported({ at, id }: Terms): { at?: string; id?: string } {
+  return { ...(at === undefined ? {} : { at }), ...(id === undefined ? {} : { id }) }
 }
 
 function repeated(state: SessionState, first: KeyEntry, { background = false }: CommandOptions = {}): Decision<Outcome> {
@@ -148,11 +155,13 @@ export interface NewMessages {
   readonly messages: readonly JsonText[]
   readonly ids?: readonly (string | null)[] | undefined
   readonly tokens: number
+  /** When each was said, of what is imported. */
+  readonly times?: readonly (string | null)[] | undefined
   /** The message that these follow, if it is not the head. */
   readonly parent?: Point | undefined
 }
 
-export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessages): Operation<SessionState, Outcome> {
+export function append(terms: Terms, { messages, ids, tokens, times, parent }: NewMessages): Operation<SessionState, Outcome> {
   const given = (ids ?? []).flatMap((id, index) =>
     id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
@@ -177,6 +186,7 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
     // As JSON, what is undefined is not there.
     const rest = {
       ids: given.length > 0 ? ids : undefined,
+      times,
       n: follows.n,
       t: follows.t,
       tokens,
@@ -188,7 +198,10 @@ export function append(terms: Terms, { messages, ids, tokens, parent }: NewMessa
     const text = `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`
     const payload = { messages, ...rest } as unknown as JsonObject
     const write = follows.at === null ? { type, payload, text } : { type, payload, text, parent: follows.at }
-    return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
+    return {
+      write: terms.at === undefined ? write : { ...write, at: terms.at },
+      answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
+    }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
 }
@@ -290,6 +303,15 @@ export function undo(terms: Terms): Operation<SessionState, Outcome> {
   })
 }
 
+/** Moves the head as it was moved elsewhere. */
+export function moveTo(
+  terms: Terms,
+  to: Point,
+  rest: { readonly why: 'revert' | 'undo'; readonly target?: string },
+): Operation<SessionState, Outcome> {
+  return onLive(terms, (state) => moveHead(state, to, rest, terms))
+}
+
 function moveHead(state: SessionState, { at, n, t }: Point, rest: object, terms: Terms): Decision<Outcome> {
   const to = { at, n, t }
   // Under a key it is written all the same: repeated later, it must not move the head then.
@@ -318,6 +340,11 @@ export function release(session: string, born?: number): Operation<SessionState,
 
 function isGranted({ grants }: SessionState, released: ForkReleased): boolean {
   return grants.some((granted) => isReleased(granted, released))
+}
+
+/** Notes that damage is known, so that it is not told for ever. */
+export function acknowledge(findings: readonly AcknowledgedDamage[]): Operation<SessionState, Outcome> {
+  return onLive({}, (state) => write(state, 'damage.acknowledged', { findings }, {}))
 }
 
 export function recordUsage(

@@ -227,7 +227,7 @@ function commitLeased(state: SessionState, record: JournalRecord, { at }: Counte
 function commitFinished(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
   const finished = payloadOf<CommitFinished>(record)
   const known = state.archives.some(({ number }) => number === finished.archive)
-  const asked = known ? state : withArchive(state, finished, { task: finished.task, at, requestedAt: record.at })
+  const asked = known ? state : withArchive(state, finished, { task: finished.task, at, requestedAt: finished.requestedAt ?? record.at })
   const done = task(asked, record, { status: 'completed', attempts: finished.attempts, lease: null, ended: at })
   return finished.usage === undefined ? done : withUsage(done, { model: finished.model, ...finished.usage })
 }

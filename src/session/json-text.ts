@@ -9,8 +9,10 @@ export class JsonText {
   readonly text: string
   #digest: string | undefined
 
-  constructor(text: string) {
+  /** `digest`: as `digestOf` would tell it, where that is known already. */
+  constructor(text: string, digest?: string) {
     this.text = text
+    this.#digest = digest
   }
 
   get value(): Json {

@@ -38,6 +38,8 @@ export interface MessagesAppended extends Keyed {
   readonly messages: readonly Json[]
   /** Ids that the caller gave; null where the id is made from the record's own. Absent if all are. */
   readonly ids?: readonly (string | null)[]
+  /** When each was said, if that was elsewhere; null, or absent: when the record says. */
+  readonly times?: readonly (string | null)[]
   /** Messages and tokens on the way to the first of these, and the tokens of these. */
   readonly n: number
   readonly t: number
@@ -114,6 +116,8 @@ export interface CommitLeased {
 /** Holds everything that the archive needs, so that it is whole even if the request has rotted. */
 export interface CommitFinished extends Pick<CommitRequested, 'archive' | 'takes' | 'covers' | 'n' | 't'> {
   readonly task: string
+  /** Of an archive that was imported whole: it has no request of its own. */
+  readonly requestedAt?: string
   readonly attempts: number
   readonly abstract: string
   readonly overview: string
@@ -160,6 +164,18 @@ export interface ShareGranted extends Keyed {
   /** The last message that it shows. */
   readonly point: Point
   readonly expiresAt: string | null
+}
+
+export interface DamageAcknowledged {
+  readonly findings: readonly AcknowledgedDamage[]
+}
+
+/** What was found, as the doctor names it. */
+export interface AcknowledgedDamage {
+  readonly kind: string
+  readonly segment: number | null
+  readonly offset: number | null
+  readonly length: number | null
 }
 
 export interface ShareRevoked extends Keyed {

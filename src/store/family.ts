@@ -25,6 +25,8 @@ export interface Begetting {
   readonly key: string | undefined
   /** The version that the parent must still have. */
   readonly expect: string | undefined
+  /** When it happened, of what is imported. */
+  readonly when?: string | undefined
   readonly message: string | null
   /** The incarnation of the parent in which that message was found. */
   readonly born: number | undefined
@@ -34,7 +36,10 @@ export interface Begetting {
 }
 
 /** Makes a session from another one, and returns its id. */
-export async function beget(parent: Handle, { kind, id, key, expect, message, born, description, inherit }: Begetting): Promise<string> {
+export async function beget(
+  parent: Handle,
+  { kind, id, key, expect, when, message, born, description, inherit }: Begetting,
+): Promise<string> {
   const { space, ids, clock } = parent.parts
   // Derived from the key, so that a call that is repeated makes one session.
   const made = (): string =>
@@ -49,7 +54,7 @@ export async function beget(parent: Handle, { kind, id, key, expect, message, bo
   const from: Parent = { session: parent.id, kind, message }
   const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
   try {
-    await begotten.submit(terms, (full) => decide.create(full, session))
+    await begotten.submit({ ...terms, at: when }, (full) => decide.create(full, session))
   } catch (error) {
     const refused = error instanceof HoldfastError && error.outcome === 'none'
     // Somebody else may have made the same session from the same parent, on the strength of this very grant.

@@ -63,6 +63,8 @@ export interface ForkOptions extends Description {
   readonly key?: string
   /** The version that this session must still have. */
   readonly expect?: string
+  /** When it happened, of one that is imported. @internal */
+  readonly when?: string
 }
 
 export class Session {
@@ -183,20 +185,20 @@ export class Session {
   }
 
   /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
-  async fork({ at, id, key, expect, ...description }: ForkOptions = {}): Promise<Session> {
+  async fork({ at, id, key, expect, when, ...description }: ForkOptions = {}): Promise<Session> {
     const located = at === undefined ? undefined : await this.#handle.locate(at)
     const inherit = ({ before }: decide.Outcome): object => {
       const { title, tags, owner, workspace, metadata, policies } = before
       return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, located?.point ?? before.head) }
     }
-    const begetting = { kind: 'fork', id, key, expect, message: at ?? null, born: located?.born, description, inherit } as const
+    const begetting = { kind: 'fork', id, key, expect, when, message: at ?? null, born: located?.born, description, inherit } as const
     return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
-  async child({ id, key, expect, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
+  async child({ id, key, expect, when, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
     const inherit = ({ before: { owner, workspace } }: decide.Outcome): object => ({ owner, workspace })
-    const begetting = { kind: 'child', id, key, expect, message: null, born: undefined, description, inherit } as const
+    const begetting = { kind: 'child', id, key, expect, when, message: null, born: undefined, description, inherit } as const
     return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
 

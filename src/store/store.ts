@@ -2,6 +2,9 @@
 import type { CatalogStatus } from '../catalog/service.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
+import type { Source } from '../transfer/item.ts'
+import type { ExportOptions } from './export/export.ts'
+import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
@@ -122,6 +125,22 @@ export class Store implements AsyncDisposable {
   /** A page of what the holder of a share's token sees; NOT_FOUND if the token opens nothing. Of whatever space. */
   shared(token: string, options: PageOptions = {}): Promise<SharedView> {
     return readShared(this.#parts, token, options)
+  }
+
+  /**
+   * Brings in the sessions of other programs, or of another store, from their bytes. Safe to repeat: what is there already is left alone.
+   * Tells of each session.
+   */
+  async *import(sources: AsyncIterable<Source> | Iterable<Source>, options: ImportOptions = {}): AsyncGenerator<ImportedSession> {
+    // Loaded when it is wanted: few processes ever import.
+    const { importInto } = await import('./import/import.ts')
+    yield* importInto(this.#parts, sources, options)
+  }
+
+  /** Sessions as text, in pieces: for another store, for other programs, or for people. */
+  async *export(options: ExportOptions = {}): AsyncGenerator<string> {
+    const { exportFrom } = await import('./export/export.ts')
+    yield* exportFrom(this.#parts, options)
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

@@ -265,10 +265,10 @@ export class Transcript {
   }
 
   #storedAt(found: Found, index: number, run: number, depth: number): StoredMessage {
-    const { messages, ids } = appendedIn(found)
+    const { messages, ids, times } = appendedIn(found)
     return {
       id: messageId(found.record.id, ids, index),
-      at: found.record.at,
+      at: times?.[index] ?? found.record.at,
       depth,
       archive: this.#archiveOf(run, depth),
       replaced: false,

@@ -8,9 +8,14 @@ import type { Disk } from './disk.ts'
 const WITHOUT_PROMISE =
   /^(nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|fuse(\..*)?|fuseblk|afs|ceph|lustre|glusterfs|ocfs2|gfs2|vboxsf|prl_fs|drvfs)$/
 
+/** Whether a file system of this type keeps appends of several processes in one order. */
+export function keepsPromise(type: string): boolean {
+  return !WITHOUT_PROMISE.test(type)
+}
+
 export async function requirePromise(disk: Disk, root: string): Promise<void> {
   const found = await disk.fileSystem(root)
-  if (found === undefined || !WITHOUT_PROMISE.test(found.type)) return
+  if (found === undefined || keepsPromise(found.type)) return
   throw new HoldfastError(
     'UNSUPPORTED_FILESYSTEM',
     `The store lies on ${found.mount}, a file system of type ${found.type}, which does not keep appends of several processes in one order. ` +

@@ -1,0 +1,125 @@
+/** `import`: brings in the sessions of other programs, and tells what became of each. */
+import { stat } from 'node:fs/promises'
+import { HoldfastError } from '../errors.ts'
+import type { ImportedSession } from '../store/import/report.ts'
+import type { Store } from '../store/store.ts'
+import type { Source } from '../transfer/item.ts'
+import { given } from './arguments.ts'
+import type { Context } from './context.ts'
+import { sourcesAt } from './sources.ts'
+import { inLine } from './terminal.ts'
+
+interface Options {
+  readonly watch?: boolean
+  readonly from: string
+  readonly dryRun?: boolean
+}
+
+const WATCH_EVERY_MS = 1000
+
+export async function bringIn(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
+  const { out, signal } = context
+  const store = await context.here(options.dryRun === true ? 'read' : 'write')
+  const totals = new Totals()
+  await pass(context, store, sourcesAt(paths), options, totals)
+  if (options.watch === true) await watch(context, store, paths, options, totals)
+  if (signal.aborted && options.watch !== true) return
+  await out.result({ totals: totals.fields, dry_run: options.dryRun === true })
+  const { sources, sessions, messages, skipped, recovered, damaged, suspects } = totals.fields
+  const would = options.dryRun === true ? 'would be imported' : 'imported'
+  out.note(
+    `${messages} messages ${would} into ${sessions} sessions from ${sources} sources; ${skipped} were there already, ${recovered} come from damaged places, ${damaged} places could not be read, ${suspects} may be doubles.`,
+  )
+  if (totals.unknown > 0 && totals.unknown === sources)
+    throw new HoldfastError('INVALID_ARGUMENT', 'Nothing here is of a format that is known. Name it with --from, if it is one.')
+}
+
+async function pass(context: Context, store: Store, sources: AsyncIterable<Source>, options: Options, totals: Totals): Promise<void> {
+  const { out, signal } = context
+  const progress = out.progress()
+  const { from, dryRun } = options
+  const onProgress = ({ source, done, total, messages }: { source: string; done: number; total: number; messages: number }): void =>
+    progress.update(`${total === 0 ? '' : `${done} of ${total} sources, `}${messages} messages, ${source}`)
+  for await (const session of store.import(sources, { from, signal, onProgress, ...given({ dryRun }) })) {
+    totals.add(session)
+    await tell(context, session, options.watch === true)
+  }
+  progress.end()
+}
+
+async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean): Promise<void> {
+  const { source, format, messages, recovered, damaged, skipped, healed, suspects, damage, note } = session
+  if (onlyNew && messages === 0) return
+  const fields = { source, session_id: session.session, messages, recovered, damaged, skipped, healed, suspects, format, damage, note }
+  await out.result(fields, (colours) => {
+    const counts = [
+      `${messages} messages`,
+      ...(skipped > 0 ? [`${skipped} there already`] : []),
+      ...(recovered > 0 ? [`${recovered} recovered`] : []),
+      ...(damaged > 0 ? [colours.red(`${damaged} damaged places`)] : []),
+      ...(suspects.length > 0 ? [colours.yellow(`${suspects.length} may be doubles`)] : []),
+    ]
+    const places = damage.slice(0, 5).map(({ file, line, offset, length, reason }) => {
+      const where = line === null ? `byte ${offset}` : `line ${line}, byte ${offset}`
+      return `  ${colours.red('damaged')} ${inLine(`${file}, ${where}, ${length} bytes: ${reason}`)}`
+    })
+    const lines = [
+      ...healed.map((what) => `  ${colours.green('healed')} ${inLine(what)}`),
+      ...places,
+      ...(note === null ? [] : [`  ${inLine(note)}`]),
+    ]
+    return [`${inLine(session.session ?? source)}  ${counts.join(', ')}  ${colours.dim(inLine(format ?? 'unknown'))}`, ...lines].join('\n')
+  })
+}
+
+/** Looks again and again for files that changed; what is new in them is told by their content, never by their time. */
+async function watch(context: Context, store: Store, paths: readonly string[], options: Options, totals: Totals): Promise<void> {
+  const { out, signal } = context
+  out.note('Watching for changes; Ctrl-C ends.')
+  const seen = new Map<string, string>()
+  for (let first = true; !signal.aborted; first = false) {
+    const changed: Source[] = []
+    for await (const source of sourcesAt(paths)) {
+      const mark = source.files.map(({ path, size }) => `${path} ${size}`).join('\n') + (await timeOf(source))
+      if (!first && seen.get(source.name) !== mark) changed.push(source)
+      seen.set(source.name, mark)
+    }
+    if (changed.length > 0) await pass(context, store, inTurn(changed), options, totals)
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, WATCH_EVERY_MS)
+      signal.addEventListener('abort', () => [clearTimeout(timer), resolve()], { once: true })
+    })
+  }
+}
+
+async function* inTurn(sources: readonly Source[]): AsyncGenerator<Source> {
+  yield* sources
+}
+
+async function timeOf({ name }: Source): Promise<string> {
+  const found = await stat(name).catch(() => undefined)
+  return String(found?.mtimeMs)
+}
+
+class Totals {
+  unknown = 0
+  readonly #sources = new Set<string>()
+  readonly #sessions = new Set<string>()
+  readonly #sums = { messages: 0, recovered: 0, damaged: 0, skipped: 0, healed: 0, suspects: 0 }
+
+  add({ source, session, messages, recovered, damaged, skipped, healed, suspects, format }: ImportedSession): void {
+    this.#sources.add(source)
+    if (session !== null) this.#sessions.add(session)
+    if (format === null) this.unknown++
+    this.#sums.messages += messages
+    this.#sums.recovered += recovered
+    this.#sums.damaged += damaged
+    this.#sums.skipped += skipped
+    this.#sums.healed += healed.length
+    this.#sums.suspects += suspects.length
+  }
+
+  get fields() {
+    return { sources: this.#sources.size, sessions: this.#sessions.size, ...this.#sums }
+  }
+}

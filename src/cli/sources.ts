@@ -1,0 +1,103 @@
+/**
+ * What lies at a path, as sources to import: a file, a directory of them, or a whole home folder of another program. Files are opened for
+ * reading only, and only while they are read.
+ */
+import { createReadStream } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import * as zlib from 'node:zlib'
+import { HoldfastError } from '../errors.ts'
+import type { Source, SourceFile } from '../transfer/item.ts'
+
+const READ_BYTES = 1024 * 1024
+const ENDINGS = /\.(?:jsonl|json|ndjson)(?:\.(?:zst|gz))?$/i
+/** What an interrupted save leaves: the name of the file, and behind or in front of it something of its own. */
+const ORPHAN = /\.(?:jsonl|json)(?:\.[\w-]+)?\.tmp$|\.(?:jsonl|json)\.tmp[\w.-]*$/i
+const PASSED_OVER = new Set(['node_modules', '.git'])
+
+/** Everything at some paths that may be a source. NOT_FOUND if nothing is there. */
+export async function* sourcesAt(paths: readonly string[]): AsyncGenerator<Source> {
+  const orphans: Source[] = []
+  for (const given of paths) {
+    const path = resolve(given)
+    const found = await stat(path).catch((error: unknown) => {
+      throw new HoldfastError('NOT_FOUND', `${given} cannot be read: ${(error as Error).message}`, {
+        cause: error,
+        details: { path: given },
+      })
+    })
+    if (found.isDirectory()) yield* inDirectory(path, orphans)
+    else yield fileSource(path, found.size, ORPHAN.test(path))
+  }
+  // Behind the files that they were to replace.
+  yield* orphans
+}
+
+async function* inDirectory(directory: string, orphans: Source[]): AsyncGenerator<Source> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  const names = entries.map(({ name }) => name)
+  if (names.includes('messages.jsonl') || (names.includes('history') && (await hasArchives(join(directory, 'history'))))) {
+    yield { name: directory, files: await filesBelow(directory) }
+    return
+  }
+  // What was spilled from a session is older than what is left of it.
+  const ordered = entries.toSorted((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1))
+  for (const entry of ordered) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) yield* inDirectory(path, orphans)
+    else if (entry.isFile() && ORPHAN.test(entry.name)) orphans.push(fileSource(path, (await stat(path)).size, true))
+    else if (entry.isFile() && ENDINGS.test(entry.name)) yield fileSource(path, (await stat(path)).size, false)
+  }
+}
+
+function rank(name: string): number {
+  return /spill/i.test(name) ? 0 : 1
+}
+
+async function hasArchives(history: string): Promise<boolean> {
+  const names = await readdir(history).catch(() => [])
+  return names.some((name) => /^archive_\d+$/.test(name))
+}
+
+async function filesBelow(directory: string, below = ''): Promise<SourceFile[]> {
+  const files: SourceFile[] = []
+  for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`
+    if (entry.isDirectory()) files.push(...(await filesBelow(directory, path)))
+    else if (entry.isFile()) files.push(fileAt(join(directory, path), path, (await stat(join(directory, path))).size))
+  }
+  return files
+}
+
+function fileSource(path: string, size: number, orphan: boolean): Source {
+  const name = path.split(/[/\\]/).at(-1) as string
+  return { name: path, files: [fileAt(path, name, size)], ...(orphan ? { orphan: true } : {}) }
+}
+
+function fileAt(path: string, name: string, size: number): SourceFile {
+  return { path: name, size, read: () => read(path) }
+}
+
+async function* read(path: string): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path, { highWaterMark: READ_BYTES })
+  const plain = /\.gz$/i.test(path) ? file.pipe(zlib.createGunzip()) : /\.zst$/i.test(path) ? file.pipe(unzstd(path)) : file
+  if (plain !== file) file.on('error', (error) => plain.destroy(error))
+  try {
+    for await (const chunk of plain) yield chunk as Uint8Array
+  } catch (error) {
+    throw error instanceof HoldfastError ? error : unreadable(path, `${path} cannot be read: ${(error as Error).message}`, error)
+  } finally {
+    file.destroy()
+  }
+}
+
+function unzstd(path: string): zlib.Gunzip {
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Gunzip }
+  if (createZstdDecompress !== undefined) return createZstdDecompress()
+  throw unreadable(path, 'This version of Node cannot read Zstandard. Decompress it first, or use Node 22.15 or newer.')
+}
+
+/** `source` tells it from a store that cannot be read. */
+function unreadable(path: string, message: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('UNREADABLE', message, { details: { source: path }, cause })
+}

@@ -1,0 +1,70 @@
+/** `status`: how a store is: what is in it, what it takes, whether its disk keeps the promises, and what waits. */
+import { readdir, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { nodeDisk } from '../engines/files/node-disk.ts'
+import { keepsPromise } from '../engines/files/promise.ts'
+import { FORMAT_VERSION } from '../record/record.ts'
+import type { Context } from './context.ts'
+import { inLine } from './terminal.ts'
+
+const KINDS: readonly (readonly [string, RegExp])[] = [
+  ['segments', /^sessions\/.*\.jsonl$/],
+  ['id_files', /^sessions\/.*\.ids$/],
+  ['feed', /^feed\//],
+  ['catalog', /^catalog\.db/],
+  ['reserve', /^reserve$/],
+]
+
+export async function status(context: Context): Promise<void> {
+  const { out } = context
+  const directory = context.requireDirectory()
+  const store = await context.here('read')
+  const { sessions, messages, tasks, lag } = await store.stats()
+  const catalog = await store.catalogStatus()
+  const damaged = sessions.damaged + sessions.unreadable
+  const bytes = await sizesOf(directory)
+  const [system, space] = [await nodeDisk.fileSystem(directory).catch(() => undefined), await statfs(directory).catch(() => undefined)]
+  const free = space === undefined ? null : space.bavail * space.bsize
+  const promise = system === undefined ? null : keepsPromise(system.type)
+  const fields = {
+    store: directory,
+    sessions,
+    messages: messages.live + messages.archived,
+    tasks,
+    catalog: { state: catalog.state, reason: catalog.reason, lag_bytes: lag?.bytes ?? 0 },
+    bytes,
+    disk: { free_bytes: free, file_system: system?.type ?? null, mount: system?.mount ?? null, keeps_promises: promise },
+    versions: { format: FORMAT_VERSION, node: process.version },
+    warnings: store.warnings,
+  }
+  await out.result(fields, (colours) => {
+    const kept = promise === null ? 'unknown' : promise ? 'keeps appends in order' : colours.red('does not keep appends in order')
+    return [
+      `store       ${inLine(directory)}`,
+      `sessions    ${sessions.ok} ok, ${damaged > 0 ? colours.red(`${damaged} damaged`) : '0 damaged'}, ${sessions.deleted} deleted; ${messages.live + messages.archived} messages`,
+      `tasks       ${tasks.pending} pending, ${tasks.running} running, ${tasks.failed} failed`,
+      `catalog     ${catalog.state}${lag === null ? '' : `, ${lag.bytes} bytes behind`}`,
+      `bytes       ${Object.entries(bytes)
+        .map(([kind, size]) => `${size} ${kind.replace('_', ' ')}`)
+        .join(', ')}`,
+      `disk        ${free ?? '?'} bytes free; ${inLine(system?.type ?? '?')}, ${kept}`,
+      `versions    format ${FORMAT_VERSION}, Node ${process.version}`,
+    ].join('\n')
+  })
+  if (damaged > 0) out.warn('There are damaged sessions. Run `holdfast doctor`.')
+}
+
+/** Bytes of all files, by what they are. */
+async function sizesOf(directory: string): Promise<Record<string, number>> {
+  const sizes: Record<string, number> = { segments: 0, id_files: 0, feed: 0, catalog: 0, reserve: 0, other: 0 }
+  const names = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => [])
+  for (const entry of names) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const below = path.slice(directory.length + 1).replaceAll('\\', '/')
+    const kind = KINDS.find(([, pattern]) => pattern.test(below))?.[0] ?? 'other'
+    const { size } = await stat(path).catch(() => ({ size: 0 }))
+    sizes[kind] = (sizes[kind] ?? 0) + size
+  }
+  return sizes
+}

@@ -1,0 +1,101 @@
+/**
+ * Repair: adds, or sets aside, and does nothing else. No byte of a journal is changed or removed. What cannot be read is copied to the
+ * quarantine, and its place is written down in the session's own journal (`damage.acknowledged`), so that it is not told for ever; a fork that
+ * its parent does not know of is granted again; what a purge had begun is ended; derived files that do not agree are made anew.
+ *
+ * What nobody can acknowledge stays: a session that cannot be opened, one that lies in another one's place, one that cannot say who it is.
+ */
+import type { Chunk } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { acknowledge, grant } from '../session/decide.ts'
+import { putEntries } from '../store/entries.ts'
+import { Handle } from '../store/handle.ts'
+import type { Store } from '../store/store.ts'
+import type { Finding, FindingKind } from './findings.ts'
+
+/** What is done about a finding; undefined if nothing can be. */
+export type Remedy = 'acknowledge' | 'grant'
+
+const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
+  'rotten',
+  'lost-page',
+  'missing-record',
+  'missing-segment',
+  'cut-short',
+  'wrong-checkpoint',
+  'dangling-parent',
+  'lost-past',
+])
+
+/** What a repair would do about a finding. */
+export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
+  if (severity !== 'damage') return undefined
+  if (kind === 'ungranted-fork') return 'grant'
+  return ACKNOWLEDGED.has(kind) ? 'acknowledge' : undefined
+}
+
+/** Carries out what can be done about the damage of one session. Tells which findings are left. */
+export async function repairSession(store: Store, session: string, findings: readonly Finding[]): Promise<Finding[]> {
+  const left: Finding[] = []
+  const known: Finding[] = []
+  const handle = new Handle(store.parts, session)
+  for (const finding of findings) {
+    const remedy = remedyFor(finding)
+    if (remedy === undefined) {
+      if (finding.severity === 'damage') left.push(finding)
+    } else if (remedy === 'acknowledge') known.push(finding)
+    else if (!(await grantAgain(handle))) left.push(finding)
+  }
+  if (known.length === 0) return left
+  await setAside(handle, known)
+  try {
+    const places = known.map(({ kind, segment, offset, length }) => ({ kind, segment, offset, length }))
+    await handle.submit({}, () => acknowledge(places))
+    return left
+  } catch (error) {
+    // A deleted session takes no records, and one of which nothing can be read is nobody's.
+    if (!(error instanceof HoldfastError) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
+    return [...left, ...known]
+  }
+}
+
+/** Ends what purges had begun. */
+export async function endPurges(store: Store): Promise<number> {
+  let ended = 0
+  // Nothing was deleted before 1970, so only what is marked as purged is due.
+  for await (const { action } of store.purge({ olderThanMs: store.parts.clock.now() })) if (action === 'purged') ended++
+  return ended
+}
+
+/** Copies the bytes of damaged places to the quarantine of the store. */
+async function setAside({ parts, id, held: { journal } }: Handle, findings: readonly Finding[]): Promise<void> {
+  const quarantine = new Handle({ ...parts, space: '_store' }, 'quarantine')
+  for (const { kind, segment, offset, length } of findings) {
+    if (segment === null || offset === null || !length) continue
+    const bytes: Uint8Array[] = []
+    const [from, to] = [segment + offset, segment + offset + length]
+    for (let at = from; at < to; ) {
+      const chunk: Chunk | undefined = await journal.read(segment, at, to - at)
+      if (chunk === undefined || chunk.next === at) break
+      bytes.push(...chunk.lines.filter((line) => line.at < to).map((line) => line.bytes))
+      at = chunk.next
+    }
+    const text = Buffer.concat(bytes)
+    if (text.length === 0) continue
+    const value = { session: id, kind, segment, offset, length, base64: text.subarray(0, 1024 * 1024).toString('base64') }
+    await putEntries(
+      quarantine,
+      [{ channel: `doctor:${parts.space}`, key: `${segment} ${offset} ${journal.name}`.slice(0, 400), value }],
+      {},
+    )
+  }
+}
+
+async function grantAgain(handle: Handle): Promise<boolean> {
+  const { parent } = await handle.state()
+  if (parent === null) return false
+  const of = new Handle(handle.parts, parent.session)
+  if ((await of.state()).status !== 'live') return false
+  await of.submit({}, (terms) => grant(terms, { session: handle.id, kind: parent.kind, message: parent.message }))
+  return true
+}

@@ -1,0 +1,137 @@
+/** Exporting: sessions as text, for other programs, for people, and for another store. */
+import { convert } from '../../dialect/formats.ts'
+import { viewOf } from '../../dialect/message.ts'
+import { HoldfastError } from '../../errors.ts'
+import { LIMITS } from '../../record/limits.ts'
+import type { Json, JsonObject } from '../../record/record.ts'
+import { endLine, lineOf } from '../../transfer/formats/holdfast.ts'
+import type { Item } from '../../transfer/item.ts'
+import { redact } from '../../transfer/redact.ts'
+import { HTML_END, htmlArchive, htmlHead, htmlMessage, htmlStart } from '../../transfer/render/html.ts'
+import { markdownArchive, markdownHead, markdownMessage } from '../../transfer/render/markdown.ts'
+import type { TreeNode } from '../family.ts'
+import type { SessionInfo } from '../info.ts'
+import type { StoreParts } from '../parts.ts'
+import { Session } from '../session.ts'
+import type { StoredMessage } from '../transcript.ts'
+import { ItemReader } from './items.ts'
+
+const EXPORT_FORMATS = ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+
+export interface ExportOptions {
+  /** One session; all of them unless told. */
+  readonly session?: string
+  /** With the forks and children of that session, and theirs. */
+  readonly tree?: boolean
+  /** `jsonl` unless told: it has everything, and can be imported again. */
+  readonly format?: ExportFormat
+  /** Takes keys and passwords out of texts, as far as they look like such. */
+  readonly redact?: boolean
+  /** Called with each session once it is written, and how many places of it could not be read. */
+  readonly onSession?: (session: string, damage: number) => void
+}
+
+/** The text of an export, in pieces. */
+export async function* exportFrom(parts: StoreParts, options: ExportOptions): AsyncGenerator<string> {
+  const { format = 'jsonl' } = options
+  if (!EXPORT_FORMATS.includes(format)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `There is no format "${format}". There are ${EXPORT_FORMATS.join(', ')}.`)
+  }
+  const sessions = await chosen(parts, options)
+  if (format === 'html') yield htmlStart(options.session ?? 'Sessions')
+  for (const session of sessions) {
+    if (format === 'jsonl') yield* asLines(parts, session, new Set(sessions), options)
+    else yield* asPage(new Session(parts, session), format, options)
+  }
+  if (format === 'html') yield HTML_END
+}
+
+/** Ids, each behind the one that it comes from. */
+async function chosen(parts: StoreParts, { session, tree = false }: ExportOptions): Promise<string[]> {
+  if (session !== undefined) return tree ? idsIn(await new Session(parts, session).tree()) : [session]
+  const parents = new Map<string, string | undefined>()
+  for await (const name of parts.engine.names(parts.space)) {
+    const { state } = await parts.replicas.once(name).replica.read()
+    if (state.status === 'live' && state.id !== null) parents.set(state.id, state.parent?.session)
+  }
+  const ordered = new Set<string>()
+  const add = (id: string): void => {
+    const parent = parents.get(id)
+    if (parent !== undefined && parents.has(parent) && !ordered.has(parent)) add(parent)
+    ordered.add(id)
+  }
+  for (const id of [...parents.keys()].sort()) add(id)
+  return [...ordered]
+}
+
+function idsIn({ session, status, children }: TreeNode): string[] {
+  return [...(status === 'deleted' ? [] : [session]), ...children.flatMap(idsIn)]
+}
+
+async function* asLines(parts: StoreParts, session: string, included: ReadonlySet<string>, options: ExportOptions): AsyncGenerator<string> {
+  const reader = new ItemReader(parts, session, included)
+  let [count, text] = [0, '']
+  for await (const items of reader.read()) {
+    for (const item of items) {
+      count++
+      text += `${lineOf(options.redact === true ? redacted(item) : item)}\n`
+    }
+    if (text.length < 65_536) continue
+    yield text
+    text = ''
+  }
+  yield `${text}${endLine(count)}\n`
+  options.onSession?.(session, reader.damage)
+}
+
+/** Ids stay: they are what items are told by. */
+function redacted(item: Item): Item {
+  const { kind, session, ...rest } = item
+  const kept = 'id' in item ? { id: item.id } : {}
+  return { kind, session, ...redact(rest as unknown as JsonObject), ...kept } as Item
+}
+
+async function* asPage(session: Session, format: Exclude<ExportFormat, 'jsonl'>, options: ExportOptions): AsyncGenerator<string> {
+  const clean = <T extends Json>(value: T): T => (options.redact === true ? redact(value) : value)
+  const info = await session.info()
+  if (format === 'openai' || format === 'anthropic') {
+    const messages: JsonObject[] = []
+    for await (const { message } of all(session)) messages.push(clean(message))
+    yield `${JSON.stringify({
+      messages: convert(
+        format,
+        messages.map((message) => ({ message, view: viewOf(message) })),
+      ),
+    })}\n`
+  } else {
+    const [head, archive, message] =
+      format === 'html' ? [htmlHead, htmlArchive, htmlMessage] : [markdownHead, markdownArchive, markdownMessage]
+    const { id, title, createdAt, updatedAt, totalMessageCount: messageCount } = info
+    yield head({ session: id, title: clean(title), createdAt, updatedAt, messageCount })
+    const overviews = new Map((await session.archives()).map(({ number, overview }) => [number, overview]))
+    let last: number | null = null
+    for await (const stored of all(session)) {
+      const overview: string | null | undefined = stored.archive === null || stored.archive === last ? null : overviews.get(stored.archive)
+      if (stored.archive !== null && overview) yield archive(stored.archive, clean(overview))
+      last = stored.archive
+      yield message({ ...stored, view: viewOf(clean(stored.message)) })
+    }
+    if (format === 'markdown') yield '\n'
+  }
+  options.onSession?.(session.id, damageIn(info))
+}
+
+function damageIn({ status }: SessionInfo): number {
+  return status === 'damaged' ? 1 : 0
+}
+
+async function* all(session: Session): AsyncGenerator<StoredMessage> {
+  for (let after: string | undefined; ; ) {
+    const where = after === undefined ? { from: 'start' as const } : { after }
+    const { messages, more } = await session.messages({ ...where, archived: true, limit: LIMITS.pageMessages })
+    yield* messages
+    after = messages.at(-1)?.id
+    if (!more || after === undefined) return
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Messages of an import, on their way into one session: many in one record, several records under way, in order. A batch that turns out to
+ * be known in part is looked through message by message: what is new is added, what has other content by now replaces it.
+ */
+import { estimateTokens } from '../../dialect/tokens.ts'
+import { HoldfastError } from '../../errors.ts'
+import { hashKey, type KeyEntry } from '../../record/keys.ts'
+import * as decide from '../../session/decide.ts'
+import { digestOf, type JsonText } from '../../session/json-text.ts'
+import type { Point } from '../../session/state.ts'
+import { Chain } from '../chain.ts'
+import type { Handle } from '../handle.ts'
+import { Transcript } from '../transcript.ts'
+import type { Draft } from './report.ts'
+
+export interface Prepared {
+  readonly id: string
+  readonly text: JsonText
+  readonly at: string | null
+}
+
+export interface Batch {
+  readonly messages: readonly Prepared[]
+  /** The message that the first one follows, if that is not the head; null: none. */
+  readonly after?: string | null | undefined
+}
+
+const UNDER_WAY = 6
+
+export class Batches {
+  readonly #handle: Handle
+  readonly #report: Draft
+  /** What a fork inherits is looked up for each record; one at a time keeps them in order. */
+  readonly #most: number
+  #chain = new Chain()
+  #underWay: { readonly batch: Batch; readonly outcome: Promise<decide.Outcome | { readonly error: unknown }> }[] = []
+
+  constructor(handle: Handle, report: Draft, isFork: boolean) {
+    this.#handle = handle
+    this.#report = report
+    this.#most = isFork ? 1 : UNDER_WAY
+  }
+
+  async add(batch: Batch): Promise<void> {
+    if (batch.messages.length === 0) return
+    if (batch.after !== undefined) await this.flush()
+    const parent = batch.after === undefined ? undefined : await this.#pointOf(batch.after)
+    const outcome = this.#append(batch.messages, parent).catch((error: unknown) => ({ error }))
+    this.#underWay.push({ batch, outcome })
+    while (this.#underWay.length >= this.#most) await this.#settle()
+  }
+
+  async flush(): Promise<void> {
+    while (this.#underWay.length > 0) await this.#settle()
+  }
+
+  /** Gives a message other content. With `exact` it happens under that key, whatever the content was before; otherwise not, if it had that content once: whoever changed it since knows better. */
+  async replace({ id, text, at }: Prepared, exact?: { readonly key: string; readonly digest: string }): Promise<boolean> {
+    const transcript = await this.#handle.transcript()
+    if (exact === undefined) {
+      const revisions = await transcript.revisions(id)
+      if (revisions.some(({ message }) => digestOf(message) === text.digest)) return false
+    }
+    const newest = await transcript.newest(id)
+    if (newest === undefined) return false
+    const { message: content, prior, located } = newest
+    const replacement = { target: id, message: text.value, old: digestOf(content), prior }
+    await this.#handle.submit({ born: located.born, at: at ?? undefined, ...exact }, (full) => decide.replace(full, replacement))
+    return true
+  }
+
+  /** What is known of ids, in this session or in what it inherited. */
+  async known(ids: readonly string[]): Promise<(KeyEntry | undefined)[]> {
+    const state = await this.#handle.state()
+    if (state.status !== 'live') return ids.map(() => undefined)
+    const keys = ids.map((id) => hashKey('message', id))
+    const own = await this.#handle.held.replica.find(keys)
+    if (state.past.length === 0) return own
+    const past = await new Transcript(this.#handle.parts, this.#handle.id, state).findInPast(keys)
+    return own.map((entry, index) => entry ?? past.get(keys[index] as string))
+  }
+
+  #append(messages: readonly Prepared[], parent: { point: Point; born?: number } | undefined): Promise<decide.Outcome> {
+    const link = this.#chain.link()
+    const last = messages.findLast(({ at }) => at !== null)?.at
+    const times = last === undefined ? undefined : messages.map(({ at }) => at)
+    const made = {
+      messages: messages.map(({ text }) => text),
+      ids: messages.map(({ id }) => id),
+      times,
+      tokens: messages.reduce((sum, { text }) => sum + estimateTokens(text.text), 0),
+      parent: parent?.point,
+    }
+    return this.#handle.submit({ at: last ?? undefined, born: parent?.born }, (full) => link(decide.append(full, made)))
+  }
+
+  async #settle(): Promise<void> {
+    const first = this.#underWay.shift()
+    if (first === undefined) return
+    const outcome = await first.outcome
+    if (!('error' in outcome)) {
+      this.#count(first.batch, outcome.duplicate)
+      return
+    }
+    if (!isKnownInPart(outcome.error)) throw outcome.error
+    // Behind a batch that was refused none was appended: they are gone through in order.
+    const rest = this.#underWay
+    this.#underWay = []
+    await Promise.all(rest.map((one) => one.outcome))
+    this.#chain = new Chain()
+    for (const { batch } of [first, ...rest]) await this.#addUnknown(batch)
+  }
+
+  #count({ messages }: Batch, duplicate: boolean): void {
+    if (duplicate) this.#report.skipped += messages.length
+    else this.#report.messages += messages.length
+  }
+
+  async #addUnknown({ messages, after }: Batch): Promise<void> {
+    const known = await this.known(messages.map(({ id }) => id))
+    const fresh = messages.filter((_, index) => known[index] === undefined)
+    const changed = messages.filter(({ text }, index) => known[index] !== undefined && known[index]?.digest !== text.digest)
+    let replaced = 0
+    for (const one of changed) if (await this.replace(one)) replaced++
+    this.#report.skipped += messages.length - fresh.length
+    if (replaced > 0) this.#report.healed.push(`${replaced} messages have other content than before; what they were stays readable.`)
+    if (fresh.length === 0) return
+    const before = messages[messages.indexOf(fresh[0] as Prepared) - 1]?.id ?? after
+    const parent = after === undefined || before === undefined ? undefined : await this.#pointOf(before)
+    this.#count({ messages: fresh }, (await this.#append(fresh, parent)).duplicate)
+  }
+
+  async #pointOf(id: string | null): Promise<{ point: Point; born?: number } | undefined> {
+    if (id === null) return { point: { at: null, n: 0, t: 0 } }
+    // One that is not there: then the order of the source is all there is.
+    const located = await (await this.#handle.transcript()).locate(id)
+    return located === undefined ? undefined : { point: located.point, born: located.born }
+  }
+}
+
+function isKnownInPart(error: unknown): boolean {
+  return (
+    error instanceof HoldfastError &&
+    error.code === 'CONFLICT' &&
+    ['part of the batch', 'other body'].includes(String(error.details.reason))
+  )
+}

@@ -1,0 +1,207 @@
+/**
+ * Importing: sources into the sessions of a store. Each source is read once it is known not to have been imported as it is; its items go into
+ * the sessions that they name, and what could not be read goes into the quarantine. The ledger learns of a source when everything of
+ * it is durable: an import that was interrupted is repeated, finds by their ids the messages that are there, and goes on behind them.
+ *
+ * A source whose session comes from one that is yet to be imported waits for it.
+ */
+import { HoldfastError } from '../../errors.ts'
+import { detect, IMPORTERS } from '../../transfer/importers.ts'
+import type { DamageItem, Importer, Item, SessionItem, Source } from '../../transfer/item.ts'
+import { Handle } from '../handle.ts'
+import type { StoreParts } from '../parts.ts'
+import { digestOfSource, Ledger } from './ledger.ts'
+import { Draft, type ImportedSession, type ImportOptions } from './report.ts'
+import { SessionImport, type SessionImportOptions } from './session-import.ts'
+
+/** What is kept of damage until the source is done. */
+const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
+
+interface Known {
+  readonly source: Source
+  readonly importer: Importer
+}
+
+export async function* importInto(
+  parts: StoreParts,
+  sources: AsyncIterable<Source> | Iterable<Source>,
+  options: ImportOptions,
+): AsyncGenerator<ImportedSession> {
+  const run = new Run(parts, options)
+  const known: Known[] = []
+  for await (const source of sources) {
+    if (options.signal?.aborted === true) return
+    try {
+      const importer = await run.importerOf(source)
+      if (importer === undefined) yield left(source, null, 'No known format was recognised. Name it with `from`, if it is one.')
+      else {
+        await run.relate({ source, importer })
+        known.push({ source, importer })
+      }
+    } catch (error) {
+      yield unreadable(source, error)
+    }
+  }
+  let waiting = known
+  let done = 0
+  for (let patient = true; waiting.length > 0; ) {
+    const later: Known[] = []
+    for (const one of waiting) {
+      if (options.signal?.aborted === true) return
+      if (patient && (await run.mustWait(one, waiting))) {
+        later.push(one)
+        continue
+      }
+      try {
+        for await (const session of run.import(one)) {
+          run.messages += session.messages
+          yield session
+        }
+      } catch (error) {
+        yield unreadable(one.source, error)
+      }
+      done++
+      options.onProgress?.({ source: one.source.name, done, total: known.length, messages: run.messages })
+    }
+    // Nobody waits for what does not come.
+    patient = later.length < waiting.length
+    waiting = later
+  }
+}
+
+class Run {
+  messages = 0
+  readonly #parts: StoreParts
+  readonly #options: ImportOptions
+  readonly #ledger: Ledger
+  readonly #importers: readonly Importer[]
+  readonly #called: SessionImportOptions['called'] = new Map()
+  /** Parents that only the parents know of. */
+  readonly #parentOf = new Map<string, string>()
+
+  constructor(parts: StoreParts, options: ImportOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#ledger = new Ledger(parts)
+    this.#importers = [...(options.importers ?? []), ...IMPORTERS]
+  }
+
+  async importerOf(source: Source): Promise<Importer | undefined> {
+    const { from = 'auto' } = this.#options
+    if (from === 'auto') return detect(source, this.#importers)
+    const importer = this.#importers.find(({ name }) => name === from)
+    if (importer !== undefined) return importer
+    const names = this.#importers.map(({ name }) => name).join(', ')
+    throw new HoldfastError('INVALID_ARGUMENT', `There is no importer "${from}". There are auto, ${names}.`)
+  }
+
+  /** Learns what only a parent tells of its children. */
+  async relate({ source, importer }: Known): Promise<void> {
+    const first = importer.relates === true ? await firstSession(importer, source) : undefined
+    for (const child of first?.children ?? []) this.#parentOf.set(child, first?.session as string)
+  }
+
+  /** Whether the session that this one comes from is still among those that wait. */
+  async mustWait(one: Known, waiting: readonly Known[]): Promise<boolean> {
+    if (waiting.length < 2) return false
+    const first = await firstSession(one.importer, one.source)
+    const parent = first === undefined ? undefined : (first.parent?.session ?? this.#parentOf.get(first.session))
+    if (parent === undefined || parent === first?.session || this.#called.has(parent)) return false
+    return (await new Handle(this.#parts, parent).state()).status === 'absent'
+  }
+
+  async *import({ source, importer }: Known): AsyncGenerator<ImportedSession> {
+    const { dryRun = false } = this.#options
+    const { name } = importer
+    const digest = await digestOfSource(source, name)
+    const before = await this.#ledger.sessionsOf(digest)
+    if (before !== undefined) {
+      yield* before.map((session) => unchanged(session, source))
+      return
+    }
+    if (source.orphan === true && !(await isWhole(importer, source))) {
+      yield left(source, name, 'It was left by a save that was interrupted, and is not whole: it is not used.')
+      return
+    }
+    const reports: ImportedSession[] = []
+    const damage: DamageItem[] = []
+    for await (const report of this.#read(source, importer, damage)) {
+      reports.push(report)
+      yield report
+    }
+    if (dryRun || this.#options.signal?.aborted === true) return
+    await this.#ledger.quarantine(source, damage)
+    await this.#ledger.remember(digest, source, name, reports)
+  }
+
+  async *#read(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {
+    const sessions = new Map<string, SessionImport>()
+    const nobodys = new Draft()
+    let [kept, items] = [0, 0]
+    for await (const item of importer.read(source)) {
+      if (++items % 1000 === 0) {
+        if (this.#options.signal?.aborted === true) break
+        let messages = this.messages
+        for (const { report } of sessions.values()) messages += report.messages + report.skipped
+        this.#options.onProgress?.({ source: source.name, done: 0, total: 0, messages })
+      }
+      if (item.kind === 'damage') {
+        kept += item.bytes.length
+        if (kept <= KEPT_DAMAGE_BYTES) damage.push(item)
+      }
+      if (item.kind === 'session' && !sessions.has(item.session)) sessions.set(item.session, this.#begin(item, source, importer))
+      const session = item.session === null ? undefined : sessions.get(item.session)
+      if (session !== undefined) await session.take(item)
+      else if (item.kind === 'damage') nobodys.addDamage(item.place, item.reason)
+      // A child is begun when its first message comes, and its parent has to be there by then.
+      if (item.kind === 'session' && item.parent !== undefined) await sessions.get(item.parent.session)?.open()
+    }
+    for (const session of sessions.values()) {
+      const report = await session.finish()
+      if (source.orphan === true && report.messages > 0) session.report.healed.push('A save that was interrupted had left a newer version.')
+      yield session.report.finished(report.source, report.format, report.session)
+    }
+    if (nobodys.damaged > 0 || sessions.size === 0) yield nobodys.finished(source.name, importer.name, null)
+  }
+
+  #begin(item: SessionItem, source: Source, importer: Importer): SessionImport {
+    const related = item.parent ?? this.#relationOf(item.session)
+    const begin = related === undefined ? item : { ...item, parent: related }
+    const { dryRun = false } = this.#options
+    const options = { parts: this.#parts, ledger: this.#ledger, source: source.name, format: importer.name, dryRun, called: this.#called }
+    return new SessionImport(begin, options)
+  }
+
+  #relationOf(session: string): SessionItem['parent'] {
+    const parent = this.#parentOf.get(session)
+    return parent === undefined ? undefined : { session: parent, kind: 'fork' }
+  }
+}
+
+async function firstSession(importer: Importer, source: Source): Promise<SessionItem | undefined> {
+  for await (const item of importer.read(source)) if (item.kind === 'session') return item
+  return undefined
+}
+
+async function isWhole(importer: Importer, source: Source): Promise<boolean> {
+  for await (const item of importer.read(source)) if ((item as Item).kind === 'damage') return false
+  return true
+}
+
+/** A source of which nothing was imported. */
+function left(source: Source, format: string | null, note: string): ImportedSession {
+  const draft = new Draft()
+  draft.note = note
+  return draft.finished(source.name, format, null)
+}
+
+/** One source that cannot be read holds up no other. Whatever else goes wrong ends the import. */
+function unreadable(source: Source, error: unknown): ImportedSession {
+  if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE' || error.details.source === undefined) throw error
+  return left(source, null, error.message)
+}
+
+function unchanged(session: ImportedSession, source: Source): ImportedSession {
+  const skipped = session.messages + session.skipped
+  return { ...session, source: source.name, messages: 0, skipped, note: session.note ?? 'It is unchanged since it was imported.' }
+}

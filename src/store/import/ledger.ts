@@ -1,0 +1,83 @@
+/**
+ * What has been imported, and what could not be: two sessions of the reserved space `_store`. The ledger knows sources by a digest of their
+ * bytes, so that one that is unchanged is not read again, wherever it lies; and which source a session came from. The quarantine has the bytes
+ * that could not be read, with their places.
+ */
+import { createHash } from 'node:crypto'
+import type { Json, JsonObject } from '../../record/record.ts'
+import { entryKey } from '../../session/keys.ts'
+import type { Entry } from '../../session/records.ts'
+import type { DamageItem, Source } from '../../transfer/item.ts'
+import { putEntries, readEntry } from '../entries.ts'
+import { Handle } from '../handle.ts'
+import type { StoreParts } from '../parts.ts'
+import type { ImportedSession } from './report.ts'
+
+const RESERVED = '_store'
+/** So much of one source is put into the quarantine; the rest stays where it is, in the source. */
+const QUARANTINED_BYTES = 16 * 1024 * 1024
+
+/** Tells a source by what it holds and how it is read. */
+export async function digestOfSource(source: Source, format: string): Promise<string> {
+  const sum = createHash('sha256').update(format)
+  for (const file of source.files.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (source.files.length > 1) sum.update(`\0${file.path}\0`)
+    for await (const chunk of file.read()) sum.update(chunk)
+  }
+  return sum.digest('hex')
+}
+
+export class Ledger {
+  readonly #ledger: Handle
+  readonly #quarantine: Handle
+  readonly #space: string
+
+  constructor(parts: StoreParts) {
+    this.#ledger = new Handle({ ...parts, space: RESERVED }, 'imports')
+    this.#quarantine = new Handle({ ...parts, space: RESERVED }, 'quarantine')
+    this.#space = parts.space
+  }
+
+  /** What came of a source when it was imported, if it was. */
+  async sessionsOf(digest: string): Promise<ImportedSession[] | undefined> {
+    const value = await this.#read(`sources:${this.#space}`, digest)
+    return value === undefined ? undefined : ((value as JsonObject).sessions as unknown as ImportedSession[])
+  }
+
+  /** The name of the source that a session was made from. */
+  async originOf(session: string): Promise<string | undefined> {
+    const value = await this.#read(`sessions:${this.#space}`, session)
+    return value === undefined ? undefined : String((value as JsonObject).source)
+  }
+
+  async remember(digest: string, source: Source, format: string, sessions: readonly ImportedSession[]): Promise<void> {
+    const entries: Entry[] = [
+      { channel: `sources:${this.#space}`, key: digest, value: { source: source.name, format, sessions } as unknown as Json },
+    ]
+    for (const { session } of sessions) {
+      if (session === null || (await this.originOf(session)) === source.name) continue
+      entries.push({ channel: `sessions:${this.#space}`, key: session, value: { source: source.name } })
+    }
+    await putEntries(this.#ledger, entries, {})
+  }
+
+  /** Keeps the bytes of damaged places, each once. */
+  async quarantine(source: Source, damage: readonly DamageItem[]): Promise<void> {
+    const channel = `import:${this.#space}`
+    let left = QUARANTINED_BYTES
+    for (const { place, reason, session, bytes } of damage) {
+      left -= bytes.length
+      if (bytes.length === 0 || left < 0) continue
+      const at = createHash('sha256').update(`${source.name}\0${place.file}\0${place.offset}\0`).update(bytes).digest('hex').slice(0, 32)
+      if ((await this.#read(channel, at, this.#quarantine)) !== undefined) continue
+      const value = { source: source.name, session, place: { ...place }, reason, base64: Buffer.from(bytes).toString('base64') }
+      await putEntries(this.#quarantine, [{ channel, key: at, value }], {})
+    }
+  }
+
+  async #read(channel: string, key: string, handle = this.#ledger): Promise<Json | undefined> {
+    if ((await handle.state()).status !== 'live') return undefined
+    const [known] = await handle.held.replica.find([entryKey(channel, key)])
+    return known === undefined ? undefined : (await readEntry(handle, channel, key))?.value
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Codex: one rollout file for each thread. What was said stands in two logs: the items that went to and came from the model, which are read,
+ * and the events for display, which are used only where the other has a gap. A fork repeats its parent's items, or says up to which
+ * ordinal it shares them; a thread that was reverted has another file, with the same thread and another end.
+ */
+import type { JsonObject } from '../../record/record.ts'
+import type { Importer, Item, ParentItem, Source } from '../item.ts'
+import { readRecords } from '../lines.ts'
+import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, stemOf } from '../values.ts'
+import { damageOf, fileOf, firstObjects, headOf, rawEntry, without } from './raw.ts'
+
+const NAME = 'codex'
+const LINES = new Set([
+  'session_meta',
+  'response_item',
+  'event_msg',
+  'turn_context',
+  'compacted',
+  'world_state',
+  'inter_agent_communication',
+])
+/** Types of items that are no messages. */
+const UNSAID = /^(?:compaction|ghost_snapshot)/
+
+export const codex: Importer = {
+  name: NAME,
+  recognises: (source, heads) => firstObjects(headOf(source, heads)).some(isRecord),
+  read,
+}
+
+function isRecord(line: JsonObject): boolean {
+  return typeof line.type === 'string' && LINES.has(line.type) && asObject(line.payload) !== undefined
+}
+
+async function* read(source: Source): AsyncGenerator<Item> {
+  const reader = new Reader(source)
+  // Other types may come; inside a fragment, a payload is whole too, but has no payload.
+  const isLine = (line: JsonObject): boolean => typeof line.type === 'string' && asObject(line.payload) !== undefined
+  for await (const reads of readRecords(fileOf(source), isLine))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.line(read.record, read.recovered)
+    }
+  yield* reader.end()
+}
+
+interface Event {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+  readonly at: string | undefined
+}
+
+class Reader {
+  readonly #source: Source
+  readonly #ids = new ContentIds()
+  readonly #damage: Item[] = []
+  #session: string | undefined
+  #last: string | undefined
+  #hasItems = false
+  /** Of the turn that is read: what items say, and what events say. */
+  #said = new Set<string>()
+  #events: Event[] = []
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+    if (this.#session === undefined) this.#damage.push(damage)
+    else yield damageOf(damage, this.#session)
+  }
+
+  *line(line: JsonObject, recovered: boolean): Generator<Item> {
+    const payload = asObject(line.payload) as JsonObject
+    const at = asTime(line.timestamp)
+    if (this.#session === undefined) yield* this.#begin(line.type === 'session_meta' ? payload : {}, at)
+    const session = this.#session as string
+    if (line.type === 'response_item' && !UNSAID.test(String(payload.type))) {
+      const id = this.#ids.next(payload)
+      this.#last = id
+      this.#hasItems = true
+      this.#said.add(contentText(payload.content).trim())
+      const origin = without(line, 'payload', 'type', 'timestamp')
+      const message = Object.keys(origin).length === 0 ? payload : { ...payload, origin }
+      yield { kind: 'message', session, id, message, at, recovered }
+    } else if (line.type === 'event_msg') yield* this.#event(line, payload, at)
+    else if (line.type === 'compacted') yield* this.#compacted(line, payload, at)
+    else yield rawEntry(NAME, session, String(line.type).slice(0, 40), line)
+  }
+
+  *end(): Generator<Item> {
+    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({}, undefined)
+    // At the end of a file that is being written, the item of what was shown may be yet to come.
+    if (!this.#hasItems) yield* this.#fillGaps()
+  }
+
+  *#begin(meta: JsonObject, at: string | undefined): Generator<Item> {
+    const stem = stemOf(this.#source.name)
+    const [, thread, rollout] = /([0-9a-f]{8}-[0-9a-f-]{27})(?:_([0-9a-f-]{36}))?$/i.exec(stem) ?? []
+    this.#session = asId(meta.id) ?? thread ?? asId(stem) ?? 'session'
+    const workspace = asString(meta.cwd)?.slice(0, 1000)
+    const parent = parentOf(meta)
+    yield {
+      kind: 'session',
+      session: this.#session,
+      at: asTime(meta.timestamp) ?? at,
+      ...(parent === undefined ? {} : { parent }),
+      ...(rollout === undefined ? {} : { exact: true }),
+      description: {
+        ...(workspace === undefined ? {} : { workspace }),
+        metadata: asMetadata({
+          source: NAME,
+          originator: meta.originator,
+          cli_version: meta.cli_version,
+          model_provider: meta.model_provider,
+          git: meta.git,
+        }),
+      },
+    }
+    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+  }
+
+  *#event(line: JsonObject, payload: JsonObject, at: string | undefined): Generator<Item> {
+    const text = asString(payload.message)?.trim()
+    if ((payload.type === 'user_message' || payload.type === 'agent_message') && text !== undefined) {
+      if (payload.type === 'user_message' && this.#events.length > 0) yield* this.#fillGaps()
+      this.#events.push({ role: payload.type === 'user_message' ? 'user' : 'assistant', text, at })
+    } else {
+      if (payload.type === 'task_complete') yield* this.#fillGaps()
+      yield rawEntry(NAME, this.#session as string, `event-${String(payload.type).slice(0, 40)}`, line)
+    }
+  }
+
+  /** What was shown in the turn that ends here and stands in no item. */
+  *#fillGaps(): Generator<Item> {
+    const session = this.#session as string
+    const missing = this.#events.filter(({ text }) => ![...this.#said].some((said) => said === text || said.includes(text)))
+    for (const { role, text, at } of missing) {
+      const message = { role, content: text, origin: { log: 'event_msg' } }
+      const id = this.#ids.next(message)
+      this.#last = id
+      yield { kind: 'message', session, id, message, at, recovered: true }
+    }
+    if (missing.length > 0)
+      yield { kind: 'healed', session, what: `${missing.length} messages stood in the log of events only, and were taken from there.` }
+    this.#events = []
+    this.#said = new Set()
+  }
+
+  *#compacted(line: JsonObject, payload: JsonObject, at: string | undefined): Generator<Item> {
+    const session = this.#session as string
+    const overview = asString(payload.message)
+    if (overview !== undefined && this.#last !== undefined) {
+      const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
+      yield { kind: 'archive', session, key: `compacted-${this.#last}`, upTo: this.#last, at, outcome }
+    }
+    yield rawEntry(NAME, session, 'compacted', line)
+  }
+}
+
+function parentOf(meta: JsonObject): ParentItem | undefined {
+  const base = asObject(meta.history_base)
+  const forked = asId(base?.thread_id) ?? asId(meta.forked_from_id)
+  if (forked !== undefined) {
+    const before = base?.end_ordinal_exclusive
+    return { session: forked, kind: 'fork', ...(typeof before === 'number' ? { before } : {}) }
+  }
+  const parent = asId(meta.parent_thread_id)
+  return parent === undefined ? undefined : { session: parent, kind: 'child' }
+}

@@ -1,0 +1,181 @@
+/**
+ * gemini-cli: a log of records for each session, or, as older versions wrote it, one document. A message that comes again replaces the one
+ * with its id; a rewind goes back in front of a message; a new list of messages takes the place of the old one. Nothing of what was
+ * rewound is lost: it stays on a branch of its own.
+ */
+import type { Json, JsonObject } from '../../record/record.ts'
+import type { Importer, Item, Source } from '../item.ts'
+import { readRecords } from '../lines.ts'
+import {
+  asArray,
+  asCount,
+  asId,
+  asMetadata,
+  asObject,
+  asObjects,
+  asString,
+  asTime,
+  asTitle,
+  ContentIds,
+  contentText,
+  stemOf,
+} from '../values.ts'
+import { damageOf, fileOf, firstObjects, headOf, rawEntry, readOne, without } from './raw.ts'
+
+const NAME = 'gemini-cli'
+const TYPES = new Set(['user', 'gemini', 'info', 'error', 'warning'])
+
+export const geminiCli: Importer = {
+  name: NAME,
+  recognises: (source, heads) => {
+    const head = headOf(source, heads) ?? ''
+    if (firstObjects(head).some((line) => isMetadata(line) || '$set' in line || '$rewindTo' in line)) return true
+    return /^\s*\{/.test(head) && /"sessionId"\s*:/.test(head) && /"projectHash"\s*:/.test(head)
+  },
+  read: (source) => (/\.jsonl/i.test(source.name) ? readLog(source) : readWhole(source)),
+}
+
+function isMetadata(line: JsonObject): boolean {
+  return typeof line.sessionId === 'string' && (typeof line.projectHash === 'string' || typeof line.startTime === 'string')
+}
+
+function isMessage(line: JsonObject): boolean {
+  return typeof line.type === 'string' && TYPES.has(line.type) && (line.content !== undefined || line.toolCalls !== undefined)
+}
+
+function isRecord(line: JsonObject): boolean {
+  return isMetadata(line) || isMessage(line) || asObject(line.$set) !== undefined || typeof line.$rewindTo === 'string'
+}
+
+async function* readWhole(source: Source): AsyncGenerator<Item> {
+  const { value, damage, recovered } = await readOne(source, ['messages'], isMessage)
+  const document = asObject(value as JsonObject | undefined)
+  const reader = new Reader(source)
+  yield* reader.record(without(document ?? {}, 'messages'), recovered)
+  for (const one of damage) yield* reader.damage(one)
+  for (const message of asObjects(document?.messages)) yield* reader.record(message, recovered)
+}
+
+async function* readLog(source: Source): AsyncGenerator<Item> {
+  const reader = new Reader(source)
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.record(read.record, read.recovered)
+    }
+  yield* reader.end()
+}
+
+class Reader {
+  readonly #source: Source
+  readonly #ids = new ContentIds()
+  readonly #damage: Item[] = []
+  readonly #seen = new Map<string, string>()
+  #session: string | undefined
+  /** The conversation as it is now. */
+  #path: string[] = []
+  #last: string | null = null
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+    if (this.#session === undefined) this.#damage.push(damage)
+    else yield damageOf(damage, this.#session)
+  }
+
+  *end(): Generator<Item> {
+    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
+  }
+
+  *record(record: JsonObject, recovered: boolean): Generator<Item> {
+    if (this.#session === undefined) yield* this.#begin(record)
+    const session = this.#session as string
+    const set = asObject(record.$set)
+    if (isMessage(record)) yield* this.#message(record, recovered)
+    else if (typeof record.$rewindTo === 'string') {
+      const place = this.#path.indexOf(record.$rewindTo)
+      if (place !== -1) this.#path = this.#path.slice(0, place)
+    } else if (set !== undefined) {
+      const summary = asTitle(set.summary)
+      if (summary !== undefined) yield { kind: 'describe', session, description: { title: summary } }
+      if (Array.isArray(set.messages)) yield* this.#replaceAll(asObjects(set.messages), recovered)
+      if (Object.keys(set).some((name) => name !== 'messages')) yield rawEntry(NAME, session, 'set', without(set, 'messages'))
+    } else yield rawEntry(NAME, session, 'metadata', record)
+  }
+
+  *#begin(metadata: JsonObject): Generator<Item> {
+    this.#session = asId(metadata.sessionId) ?? asId(stemOf(this.#source.name)) ?? 'session'
+    const title = asTitle(metadata.summary)
+    const [workspace] = asArray(metadata.directories)
+    yield {
+      kind: 'session',
+      session: this.#session,
+      at: asTime(metadata.startTime),
+      description: {
+        ...(title === undefined ? {} : { title }),
+        ...(typeof workspace === 'string' && workspace !== '' ? { workspace: workspace.slice(0, 1000) } : {}),
+        metadata: asMetadata({ source: NAME, project_hash: metadata.projectHash, kind: metadata.kind }),
+      },
+    }
+    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+  }
+
+  *#replaceAll(messages: readonly JsonObject[], recovered: boolean): Generator<Item> {
+    const before = this.#path
+    let shared = 0
+    while (shared < messages.length && shared < before.length && asId(messages[shared]?.id) === before[shared]) shared++
+    this.#path = before.slice(0, shared)
+    for (const message of messages.slice(0, shared)) yield* this.#message(message, recovered, true)
+    for (const message of messages.slice(shared)) yield* this.#message(message, recovered)
+  }
+
+  *#message(record: JsonObject, recovered: boolean, known = false): Generator<Item> {
+    const session = this.#session as string
+    const id = asId(record.id) ?? this.#ids.next(record)
+    const message = messageOf(record)
+    const at = asTime(record.timestamp)
+    const text = JSON.stringify(message)
+    const first = this.#seen.get(id)
+    if (first !== undefined) {
+      if (first !== text) yield { kind: 'replacement', session, id, message, at }
+      this.#seen.set(id, text)
+      if (!known && !this.#path.includes(id)) this.#path.push(id)
+      return
+    }
+    const before = this.#path.at(-1) ?? null
+    this.#seen.set(id, text)
+    this.#path.push(id)
+    const after = before === this.#last ? {} : { after: before }
+    this.#last = id
+    yield { kind: 'message', session, id, message, at, recovered, ...after }
+    const [tokens, model] = [asObject(record.tokens), asString(record.model)]
+    if (tokens === undefined || model === undefined || model.length > 200) return
+    yield { kind: 'usage', session, key: id, model, inputTokens: asCount(tokens.input), outputTokens: asCount(tokens.output), at }
+  }
+}
+
+function messageOf(record: JsonObject): JsonObject {
+  const origin = without(record, 'id', 'timestamp', 'content', 'toolCalls', 'thoughts')
+  if (record.type !== 'gemini') return { role: record.type === 'user' ? 'user' : 'system', content: record.content ?? '', origin }
+  const thoughts = asObjects(record.thoughts).map(({ subject, description }) => ({
+    type: 'reasoning',
+    text: [subject, description].filter((part) => typeof part === 'string').join(': '),
+  }))
+  const text = contentText(record.content)
+  const said: Json[] = text === '' ? [] : [{ type: 'text', text }]
+  const calls = asObjects(record.toolCalls).map((call) => ({
+    ...without(call, 'id', 'name', 'args', 'result'),
+    type: 'dynamic-tool',
+    toolCallId: asString(call.id) ?? '',
+    toolName: asString(call.name) ?? 'tool',
+    input: call.args ?? {},
+    ...(call.result === undefined
+      ? { state: 'input-available' }
+      : call.status === 'error'
+        ? { state: 'output-error', errorText: JSON.stringify(call.result) }
+        : { state: 'output-available', output: call.result }),
+  }))
+  return { role: 'assistant', content: [...thoughts, ...said, ...calls], origin }
+}

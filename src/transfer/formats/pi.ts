@@ -1,0 +1,152 @@
+/**
+ * pi, and OpenClaw's transcripts: one JSONL file for each session, whose entries form a tree; the last entry of the file is where the
+ * conversation is. Entries that are no messages lie on the way too: a message follows the last message before it on that way.
+ */
+import type { JsonObject } from '../../record/record.ts'
+import type { Importer, Item, Source } from '../item.ts'
+import { readRecords } from '../lines.ts'
+import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
+import { damageOf, fileOf, firstObjects, headOf, rawEntry, without } from './raw.ts'
+
+const NAME = 'pi'
+const ENTRIES = new Set(
+  'session message model_change thinking_level_change compaction branch_summary custom custom_message label session_info reset'.split(' '),
+)
+
+export const pi: Importer = {
+  name: NAME,
+  recognises: (source, heads) =>
+    firstObjects(headOf(source, heads)).some(
+      (line) => (line.type === 'session' && typeof line.id === 'string') || (isRecord(line) && 'parentId' in line),
+    ),
+  read,
+}
+
+function isRecord(line: JsonObject): boolean {
+  if (typeof line.type !== 'string' || !ENTRIES.has(line.type)) return false
+  return line.type !== 'message' || asObject(line.message) !== undefined
+}
+
+async function* read(source: Source): AsyncGenerator<Item> {
+  const reader = new Reader(source)
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.line(read.record, read.recovered)
+    }
+  yield* reader.end()
+}
+
+class Reader {
+  readonly #source: Source
+  readonly #ids = new ContentIds()
+  readonly #damage: Item[] = []
+  /** For each entry, the message that it is or follows; null if none stands before it. */
+  readonly #message = new Map<string, string | null>()
+  /** The messages in the order of the file, as the first version names them, and the one before each. */
+  readonly #order: string[] = []
+  readonly #previous = new Map<string, string | null>()
+  #session: string | undefined
+  #last: string | null = null
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+    if (this.#session === undefined) this.#damage.push(damage)
+    else yield damageOf(damage, this.#session)
+  }
+
+  *line(line: JsonObject, recovered: boolean): Generator<Item> {
+    if (this.#session === undefined) yield* this.#begin(line.type === 'session' ? line : {})
+    const session = this.#session as string
+    const at = asTime(line.timestamp)
+    const before = this.#before(line)
+    const content = contentOf(line)
+    if (content !== undefined) {
+      const id = asId(line.id) ?? this.#ids.next(line)
+      const after = before === this.#last ? {} : { after: before }
+      this.#last = id
+      this.#order.push(id)
+      this.#previous.set(id, before)
+      this.#message.set(id, id)
+      yield { kind: 'message', session, id, message: content, at, recovered, ...after }
+      yield* usageItem(session, id, asObject(line.message) ?? {}, at)
+      return
+    }
+    if (typeof line.id === 'string') this.#message.set(line.id, before)
+    if (line.type === 'compaction') yield* this.#compaction(session, line, before, at)
+    const name = line.type === 'session_info' ? asTitle(line.name) : undefined
+    if (name !== undefined) yield { kind: 'describe', session, description: { title: name }, at }
+    yield rawEntry(NAME, session, String(line.type), line)
+  }
+
+  *end(): Generator<Item> {
+    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
+  }
+
+  *#begin(header: JsonObject): Generator<Item> {
+    this.#session = asId(header.id) ?? asId(stemOf(this.#source.name)) ?? 'session'
+    const workspace = asString(header.cwd)?.slice(0, 1000)
+    // A path, of which the file's name has the id, or an id.
+    const parent = asId(stemOf(asString(header.parentSession) ?? '').replace(/^.*_(?=[0-9a-f-]{36}$)/, ''))
+    yield {
+      kind: 'session',
+      session: this.#session,
+      at: asTime(header.timestamp),
+      ...(parent === undefined ? {} : { parent: { session: parent, kind: 'fork' } }),
+      description: { ...(workspace === undefined ? {} : { workspace }), metadata: asMetadata({ source: NAME }) },
+    }
+    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+  }
+
+  /** The message before an entry; by the file's order if the entry that it follows is not there. */
+  #before(line: JsonObject): string | null {
+    if (line.parentId === null) return this.#order.length === 0 || line.type !== 'message' ? this.#last : null
+    const known = typeof line.parentId === 'string' ? this.#message.get(line.parentId) : undefined
+    return known === undefined ? this.#last : known
+  }
+
+  /** What stood before the first entry that was kept is summed up. */
+  *#compaction(session: string, line: JsonObject, before: string | null, at: string | undefined): Generator<Item> {
+    const overview = asString(line.summary)
+    const index = typeof line.firstKeptEntryIndex === 'number' ? line.firstKeptEntryIndex : undefined
+    const kept = index === undefined ? this.#message.get(asString(line.firstKeptEntryId) ?? '') : this.#order[index]
+    const upTo = typeof kept === 'string' ? this.#previous.get(kept) : before
+    if (overview === undefined || typeof upTo !== 'string') return
+    const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
+    yield { kind: 'archive', session, key: `compaction-${asId(line.id) ?? upTo}`, upTo, at, outcome }
+  }
+}
+
+/** A message in the shape that is known elsewhere; undefined if the entry is none. */
+function contentOf(line: JsonObject): JsonObject | undefined {
+  if (line.type === 'custom_message')
+    return { role: 'user', content: line.content ?? '', origin: without(line, 'content', 'id', 'parentId') }
+  if (line.type !== 'message') return undefined
+  const message = asObject(line.message) as JsonObject
+  if (message.role === 'toolResult') {
+    const origin = without(message, 'role', 'toolCallId', 'toolName', 'content')
+    return { role: 'tool', tool_call_id: message.toolCallId ?? '', name: message.toolName ?? null, content: message.content ?? '', origin }
+  }
+  if (message.role === 'bashExecution') {
+    return { role: 'user', content: `$ ${asString(message.command) ?? ''}\n${asString(message.output) ?? ''}`, origin: message }
+  }
+  if (message.role === 'custom') return { role: 'user', content: message.content ?? '', origin: without(message, 'content') }
+  return { ...message, content: Array.isArray(message.content) ? asArray(message.content).map(partOf) : (message.content ?? '') }
+}
+
+function partOf(value: unknown): JsonObject {
+  const part = asObject(value as JsonObject) ?? { type: 'text', text: String(value) }
+  if (part.type !== 'toolCall') return part
+  return { ...without(part, 'arguments'), type: 'tool_use', input: part.arguments ?? {} }
+}
+
+function* usageItem(session: string, key: string, message: JsonObject, at: string | undefined): Generator<Item> {
+  const [usage, model] = [asObject(message.usage), asString(message.model)]
+  if (usage === undefined || model === undefined || model.length > 200) return
+  const inputTokens = asCount(usage.input) + asCount(usage.cacheRead) + asCount(usage.cacheWrite)
+  const outputTokens = asCount(usage.output)
+  if (inputTokens + outputTokens > 0) yield { kind: 'usage', session, key, model, inputTokens, outputTokens, at }
+}

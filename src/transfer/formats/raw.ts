@@ -1,0 +1,68 @@
+/** What importers do alike. */
+import type { Json, JsonObject } from '../../record/record.ts'
+import type { DamageItem, EntryItem, MessageItem, Source, SourceFile } from '../item.ts'
+import { type ReadDocument, readDocument } from '../lines.ts'
+import type { IsRecord } from '../salvage.ts'
+import { type ContentIds, digest } from '../values.ts'
+
+/** The channel of what is kept as it was, because it is no message. */
+function channelOf(format: string): string {
+  return `import:${format}`
+}
+
+/** A record that is no message, kept as it is. Its key tells its content, so that it is kept once. */
+export function rawEntry(format: string, session: string, name: string, value: Json): EntryItem {
+  return { kind: 'entry', session, channel: channelOf(format), key: `${name}-${digest(JSON.stringify(value)).slice(0, 16)}`, value }
+}
+
+/** A message that is told by its content: what tells it is made once. */
+export function contentItem(
+  session: string,
+  message: JsonObject,
+  ids: ContentIds,
+  more: Pick<MessageItem, 'at' | 'recovered'>,
+): MessageItem {
+  const text = JSON.stringify(message)
+  const sum = digest(text)
+  return { kind: 'message', session, id: ids.nextOf(sum), message, text, digest: sum, ...more }
+}
+
+/** Damage, now that it is known whose it is. */
+export function damageOf(damage: DamageItem, session: string | null): DamageItem {
+  return { ...damage, session }
+}
+
+/** The one file of a source that has one. */
+export function fileOf(source: Source): SourceFile {
+  return source.files[0] as SourceFile
+}
+
+export function readOne(source: Source, arrays: readonly string[], isRecord: IsRecord): Promise<ReadDocument> {
+  return readDocument(fileOf(source), arrays, isRecord)
+}
+
+/** Objects at the beginning of a file, as many as are whole there; none of a file that is one long document. */
+export function firstObjects(head: string | undefined): JsonObject[] {
+  const found: JsonObject[] = []
+  for (const line of (head ?? '')
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .slice(0, 20)) {
+    try {
+      const value = JSON.parse(line) as Json
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) found.push(value as JsonObject)
+    } catch {
+      // The last line is cut; others may be damaged.
+    }
+  }
+  return found
+}
+
+/** The beginning of the file, if the source is one file. */
+export function headOf(source: Source, heads: ReadonlyMap<string, string>): string | undefined {
+  return source.files.length === 1 ? heads.get(fileOf(source).path) : undefined
+}
+
+export function without(object: JsonObject, ...fields: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)))
+}

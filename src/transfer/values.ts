@@ -1,0 +1,102 @@
+/** Values of foreign JSON, taken as what they should be, or undefined. */
+import { hash } from 'node:crypto'
+import type { Json, JsonObject } from '../record/record.ts'
+
+export function asObject(value: Json | undefined): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+}
+
+export function asArray(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []
+}
+
+export function asObjects(value: Json | undefined): JsonObject[] {
+  return asArray(value)
+    .map(asObject)
+    .filter((item) => item !== undefined)
+}
+
+/** A text that says something. */
+export function asString(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** What can name a session, a message or a snapshot: a text of the length that ids may have, made well-formed. */
+export function asId(value: Json | undefined): string | undefined {
+  const text = typeof value === 'number' ? String(value) : asString(value)?.toWellFormed()
+  if (text === undefined) return undefined
+  return Buffer.byteLength(text) <= 400 ? text : `${text.slice(0, 60).toWellFormed()}-${digest(text)}`
+}
+
+export function asCount(value: Json | undefined): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+}
+
+/** A title, within its limit. */
+export function asTitle(value: Json | undefined): string | undefined {
+  const line = asString(value)?.trim()
+  return line === undefined || line === '' ? undefined : line.slice(0, 1000).toWellFormed()
+}
+
+/** Metadata as JSON may be too much; the raw record is kept as an entry in any case. */
+export function asMetadata(fields: { readonly [key: string]: Json | undefined }): JsonObject {
+  const kept = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && JSON.stringify(value).length <= 8000)
+  return Object.fromEntries(kept) as JsonObject
+}
+
+const EPOCH_SECONDS_MOST = 100_000_000_000
+
+/** A moment as records write it: from ISO text, with or without a zone (then it is taken for UTC, the same on every machine), or a number. */
+export function asTime(value: Json | undefined): string | undefined {
+  if (typeof value === 'number' && Number.isFinite(value)) return isoOf(Math.abs(value) < EPOCH_SECONDS_MOST ? value * 1000 : value)
+  if (typeof value !== 'string' || value === '') return undefined
+  if (value.length === 24 && value.endsWith('Z')) return isoOf(Date.parse(value))
+  const numeric = /^\d+(?:\.\d+)?$/.test(value)
+  if (numeric) return asTime(Number(value))
+  const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes('T') ? value : `${value}Z`
+  return isoOf(Date.parse(zoned.replace(/(\.\d{3})\d+/, '$1')))
+}
+
+function isoOf(ms: number): string | undefined {
+  // Years of four digits: others are no moments at which agents were at work, and are written otherwise.
+  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(Math.round(ms)).toISOString() : undefined
+}
+
+/** 32 hex digits that stand for a text. */
+export function digest(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32)
+}
+
+/** The last part of a path, without its endings. */
+export function stemOf(path: string): string {
+  const name = path.split(/[/\\]/).at(-1) ?? path
+  return name.replace(/(?:\.(?:jsonl?|ndjson|zst|gz|tmp|bak))+$/i, '')
+}
+
+/** The text of a message's content, for titles and the like. */
+export function contentText(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  return asObjects(content)
+    .map((part) => (typeof part.text === 'string' ? part.text : ''))
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/**
+ * Ids for messages that have none: made from what they are, with a number that tells equal ones apart, so that they stay the same when the
+ * source grows, or loses its beginning.
+ */
+export class ContentIds {
+  readonly #seen = new Map<string, number>()
+
+  next(message: Json): string {
+    return this.nextOf(digest(JSON.stringify(message)))
+  }
+
+  /** The same, of something whose digest is known. */
+  nextOf(id: string): string {
+    const before = this.#seen.get(id) ?? 0
+    this.#seen.set(id, before + 1)
+    return before === 0 ? id : `${id}.${before}`
+  }
+}

@@ -1,0 +1,65 @@
+/** `doctor --repair`: adds and sets aside, and then the damage is known. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Cli, objectsIn } from './holdfast.ts'
+
+/** Spoils one message of a session that has three. */
+async function spoiled(cli: Cli): Promise<{ path: string; before: Buffer }> {
+  await cli.prepareMessages('a', 'm1')
+  await cli.prepareMessages('a', 'm2')
+  await cli.prepareMessages('a', 'm3')
+  const sessions = join(cli.store, 'sessions')
+  const [segment] = readdirSync(sessions, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.jsonl')) as [string]
+  const path = join(sessions, segment)
+  const bytes = readFileSync(path)
+  bytes[bytes.indexOf('"content":"m2"') + 12] = 0x58
+  writeFileSync(path, bytes)
+  return { path, before: bytes }
+}
+
+test('damage is set aside and acknowledged: what was written stays, and the next look finds nothing to do', async () => {
+  const cli = new Cli()
+  const { path, before } = await spoiled(cli)
+  expect((await cli.run(['doctor'])).status).toBe(5)
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(stderr).toContain('Will copy')
+  expect(status).toBe(0)
+  expect(readFileSync(path).subarray(0, before.length).equals(before)).toBe(true)
+  const again = await cli.run(['--json', 'doctor'])
+  expect(again.status).toBe(0)
+  expect(objectsIn(again.stdout).map(({ kind }) => kind)).toContain('acknowledged')
+  await cli.prepare(async (store) => {
+    const kept = []
+    for await (const { value } of (await store.in('_store').session('quarantine')).entries('doctor:default')) kept.push(value)
+    expect(JSON.stringify(kept)).toContain('"session":"a"')
+    const { base64 } = kept[0] as { base64: string }
+    expect(Buffer.from(base64, 'base64').toString()).toContain('"id":"m2","content":"mX"')
+  })
+})
+
+test('new damage is told, although the old is known', async () => {
+  const cli = new Cli()
+  const { path } = await spoiled(cli)
+  await cli.run(['doctor', '--repair'])
+  const bytes = readFileSync(path)
+  bytes[bytes.indexOf('"content":"m3"') + 12] = 0x58
+  writeFileSync(path, bytes)
+  expect((await cli.run(['doctor'])).status).toBe(5)
+})
+
+test('with --since-last, what was found whole is looked at again once it has grown', async () => {
+  const cli = new Cli()
+  const { path } = await spoiled(cli)
+  await cli.run(['doctor', '--repair'])
+  const verified = async (): Promise<number | null> => (await cli.run(['doctor', '--since-last'])).status
+  expect(await verified()).toBe(0)
+  const bytes = readFileSync(path)
+  bytes[bytes.indexOf('"content":"m3"') + 12] = 0x58
+  writeFileSync(path, bytes)
+  // It has not grown; a whole look finds it all the same.
+  expect(await verified()).toBe(0)
+  expect((await cli.run(['doctor'])).status).toBe(5)
+  await cli.run(['append', 'a', 'more'])
+  expect(await verified()).toBe(5)
+})

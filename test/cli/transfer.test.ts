@@ -1,0 +1,75 @@
+/** `import` and `export`, as their users have them. */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { claudeCode, jsonl } from '../transfer/fixtures.ts'
+import { Cli, Lines, objectsIn } from './holdfast.ts'
+
+function write(cli: Cli, name: string, content: string): string {
+  const path = join(cli.directory, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, content)
+  return path
+}
+
+test('import tells of each session, and of all of them last', async () => {
+  const cli = new Cli()
+  write(cli, '.claude/projects/p/cc-1.jsonl', claudeCode.files['cc-1.jsonl'] as string)
+  const lines = await cli.json('import', join(cli.directory, '.claude'))
+  const one = { recovered: 0, damaged: 0, skipped: 0, healed: [] }
+  expect(lines[0]).toMatchObject({ source: join(cli.directory, '.claude/projects/p/cc-1.jsonl'), session_id: 'cc-1', messages: 10, ...one })
+  expect(lines[1]).toMatchObject({ session_id: 'cc-1/agent-s1', messages: 2, ...one })
+  expect(lines.at(-1)).toMatchObject({ totals: { sources: 1, sessions: 2, messages: 12, skipped: 0 }, dry_run: false })
+  const people = await cli.run(['import', join(cli.directory, '.claude')])
+  expect(people.stdout).toContain('cc-1  0 messages, 10 there already')
+  expect(people.stderr).toContain('0 messages imported into 2 sessions')
+})
+
+test('a dry run prints the same report, and makes no store', async () => {
+  const cli = new Cli()
+  const path = write(cli, 'cc-1.jsonl', claudeCode.files['cc-1.jsonl'] as string)
+  const { stdout } = await cli.run(['--json', 'import', '--dry-run', path])
+  expect(existsSync(cli.store)).toBe(false)
+  const real = await cli.json('import', path)
+  expect(objectsIn(stdout).slice(0, -1)).toEqual(real.slice(0, -1))
+})
+
+test('a path where nothing is, and a file of no known format, are told', async () => {
+  const cli = new Cli()
+  expect(await cli.failure(['import', join(cli.directory, 'nowhere')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+  expect(await cli.failure(['import', write(cli, 'x.json', '{"a":1}')])).toMatchObject({ status: 2, code: 'INVALID_ARGUMENT' })
+})
+
+test('with --watch, what is added to a file is imported until somebody interrupts', async () => {
+  const cli = new Cli()
+  const path = write(cli, 'chat.jsonl', jsonl({ role: 'user', content: 'one' }))
+  const child = cli.start('--json', 'import', '--watch', path)
+  const lines = new Lines(child)
+  await lines.until(1)
+  // The first look at the files comes behind the first pass; the file may be seen as it is now, or as it will be.
+  const more = setInterval(() => appendFileSync(path, jsonl({ role: 'user', content: 'more' })), 500)
+  await lines.until(2)
+  clearInterval(more)
+  child.kill('SIGINT')
+  await new Promise((resolve) => child.once('close', resolve))
+  expect(lines.objects[1]).toMatchObject({ session_id: lines.objects[0]?.session_id, skipped: 1 })
+})
+
+test('export writes what import reads, to a file that is put into place when it is whole', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1', 'm2')
+  const file = join(cli.directory, 'all.jsonl')
+  expect(await cli.one('export', '--all', '--out', file)).toEqual({ file, sessions: 1, damaged: 0 })
+  const { stdout } = await cli.run(['export', '--all'])
+  expect(readFileSync(file, 'utf8')).toBe(stdout)
+  const other = new Cli()
+  await other.json('import', file)
+  expect((await other.run(['export', 'a'])).stdout).toBe(stdout)
+  expect(existsSync(`${file}.partial`)).toBe(false)
+})
+
+test('export needs a session or --all', async () => {
+  const cli = new Cli()
+  expect(await cli.failure(['export'])).toMatchObject({ status: 2 })
+  expect(await cli.failure(['export', 'none'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+})

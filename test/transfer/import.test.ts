@@ -1,0 +1,230 @@
+/** Sources into a store: what is there afterwards, once, again, grown, interrupted. */
+import { expect, test } from 'vitest'
+import type { ImportedSession, ImportOptions } from '../../src/store/import/report.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Session } from '../../src/store/session.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Importer, Source } from '../../src/transfer/item.ts'
+import * as fixtures from './fixtures.ts'
+import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
+
+async function importAll(store: Store, sources: readonly Source[], options: ImportOptions = {}): Promise<ImportedSession[]> {
+  const reports: ImportedSession[] = []
+  for await (const report of store.import(sources, options)) reports.push(report)
+  return reports
+}
+
+async function contents(session: Session): Promise<unknown[]> {
+  return (await session.messages({ archived: true, limit: 1000 })).messages.map(({ message }) => message.content)
+}
+
+const chat = (...texts: string[]): Source =>
+  sourceOf({ name: '/a/chat.jsonl', files: { 'chat.jsonl': jsonl(...texts.map((content) => ({ role: 'user', content }))) } })
+
+test.each(FIXTURES)('$format, $name: every message is there, and a second import changes nothing', async (fixture) => {
+  const store = await openStore('memory:')
+  const first = await importAll(store, [sourceOf(fixture)])
+  for (const [session, count] of Object.entries(fixture.sessions)) {
+    const report = first.find((one) => one.session === session)
+    expect(report).toMatchObject({ messages: count, skipped: 0, damaged: 0, recovered: 0, note: null })
+  }
+  const versions = async (): Promise<unknown> => (await store.list()).sessions.map(({ id, version }) => [id, version])
+  const before = await versions()
+  // Another name, and a byte more: neither its name nor its digest tells that it was imported.
+  const again = await importAll(store, [sourceOf(fixture, (bytes) => Buffer.concat([bytes, Buffer.from('\n')]))])
+  expect(again.map(({ messages }) => messages)).toEqual(again.map(() => 0))
+  expect(await versions()).toEqual(before)
+  expect(await importAll(store, [sourceOf(fixture)])).toMatchObject(first.map(({ session }) => ({ session, messages: 0 })))
+  expect(await versions()).toEqual(before)
+})
+
+test.each(FIXTURES)('$format, $name: a dry run tells the same and writes nothing', async (fixture) => {
+  const store = await openStore('memory:')
+  const told = await importAll(store, [sourceOf(fixture)], { dryRun: true })
+  expect((await store.list()).sessions).toEqual([])
+  expect(await importAll(store, [sourceOf(fixture)])).toEqual(told)
+})
+
+test('a grown source adds only its new messages', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [chat('one', 'two')])
+  const [report] = await importAll(store, [chat('one', 'two', 'two', 'three')])
+  expect(report).toMatchObject({ messages: 2, skipped: 2 })
+  expect(await contents(await store.session(report?.session as string))).toEqual(['one', 'two', 'two', 'three'])
+})
+
+test('OpenViking: an archive is completed, has its summary, and is never taken by a worker', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.openViking)])
+  const session = await store.session('s-1')
+  expect(await session.archives()).toMatchObject([
+    {
+      number: 1,
+      status: 'completed',
+      messageCount: 2,
+      overview: '# Overview\nTwo things were said.',
+      abstract: 'Two things.',
+      memories: [],
+    },
+  ])
+  expect(await session.info()).toMatchObject({ messageCount: 2, totalMessageCount: 4 })
+  expect(await store.tasks({ status: 'pending' })).toEqual([])
+  expect((await session.window({})).overview).toContain('Two things were said.')
+})
+
+test('messages keep the time at which they were said', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.claudeCode)])
+  const session = await store.session('cc-1')
+  expect((await session.message('u2'))?.at).toBe('2026-03-01T10:00:02.000Z')
+  expect((await session.info()).createdAt).toBe('2026-03-01T10:00:01.000Z')
+})
+
+test('PraisonAI: a fork shares the past of its parent, whichever comes first', async () => {
+  for (const order of [
+    [fixtures.praisonAi, fixtures.praisonFork],
+    [fixtures.praisonFork, fixtures.praisonAi],
+  ]) {
+    const store = await openStore('memory:')
+    await importAll(
+      store,
+      order.map((fixture) => sourceOf(fixture)),
+    )
+    const fork = await store.session('p-2')
+    expect((await fork.info()).parent).toMatchObject({ session: 'p-1', kind: 'fork' })
+    expect(await contents(fork)).toEqual(['long ago', 'so it was', 'one', 'two', 'otherwise'])
+    const parent = await store.session('p-1')
+    expect((await parent.info()).snapshots).toMatchObject([{ name: 'before three', messageCount: 4 }])
+    expect((await parent.tree()).children).toMatchObject([{ session: 'p-2', kind: 'fork' }])
+  }
+})
+
+test('Claude Code: a prompt that was taken back stays on a branch of its own; sub-agents are children', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.claudeCode)])
+  const session = await store.session('cc-1')
+  expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u7', 'u10'])
+  expect((await session.message('u9'))?.id).toBe('u9')
+  expect(await session.info()).toMatchObject({ title: 'Reading files', workspace: '/home/a/project' })
+  expect(await session.usage()).toMatchObject([{ model: 'claude-x', calls: 3, inputTokens: 30, outputTokens: 15 }])
+  expect((await (await store.session('cc-1/agent-s1')).info()).parent).toMatchObject({ session: 'cc-1', kind: 'child' })
+})
+
+test('gemini-cli: what was replaced and what was rewound stay readable', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.geminiCli)])
+  const session = await store.session('g-1')
+  expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['g1', 'g2', 'g4'])
+  expect(await session.revisions('g2')).toHaveLength(2)
+  expect((await session.info()).title).toBe('Numbers')
+})
+
+test('pi: the tree and its compaction survive', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.pi)])
+  const session = await store.session('pi-1')
+  expect((await session.messages({ archived: true })).messages.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'b1'])
+  expect((await session.archives())[0]).toMatchObject({ status: 'completed', overview: 'One and two.', messageCount: 3 })
+})
+
+test('what was changed here since stays, although the source is imported again', async () => {
+  const store = await openStore('memory:')
+  const grown = {
+    ...fixtures.claudeCode,
+    files: { f: `${fixtures.claudeCode.files['cc-1.jsonl']}${JSON.stringify({ type: 'mode', sessionId: 'cc-1' })}\n` },
+  }
+  await importAll(store, [sourceOf(fixtures.claudeCode)])
+  const session = await store.session('cc-1')
+  await session.describe({ title: 'Mine' })
+  await session.replace('u1', { role: 'user', content: 'edited' })
+  await importAll(store, [sourceOf(grown)])
+  expect((await session.info()).title).toBe('Mine')
+  expect((await session.message('u1'))?.message.content).toBe('edited')
+})
+
+test('a session of the same id that is another one is left alone', async () => {
+  const store = await openStore('memory:')
+  const own = await store.session('telegram:42')
+  await own.append({ role: 'user', content: 'my own' })
+  const [report] = await importAll(store, [sourceOf(fixtures.nanobot)])
+  expect(report?.session).toMatch(/^telegram:42-[0-9a-f]{8}$/)
+  expect(await contents(own)).toEqual(['my own'])
+  expect(await importAll(store, [sourceOf(fixtures.nanobot, (bytes) => Buffer.concat([bytes, Buffer.from('\n')]))])).toMatchObject([
+    { session: report?.session, messages: 0, skipped: 6 },
+  ])
+})
+
+test('a session that was deleted here is not brought back', async () => {
+  const store = await openStore('memory:')
+  const [report] = await importAll(store, [chat('one')])
+  await (await store.session(report?.session as string)).delete()
+  expect(await importAll(store, [chat('one', 'two')])).toMatchObject([{ messages: 0, note: expect.stringContaining('deleted') }])
+})
+
+test('an interrupted import goes on where it stopped', async () => {
+  const store = await openStore('memory:')
+  const texts = Array.from({ length: 3000 }, (_, index) => `message ${index}`)
+  const stop = new AbortController()
+  for await (const _ of store.import([chat(...texts)], { signal: stop.signal, onProgress: () => stop.abort() }));
+  const [report] = await importAll(store, [chat(...texts)])
+  expect((report?.messages ?? 0) + (report?.skipped ?? 0)).toBe(3000)
+  expect(report?.skipped).toBeGreaterThan(0)
+  const session = await store.session(report?.session as string)
+  expect((await session.info()).totalMessageCount).toBe(3000)
+  expect((await session.messages({ from: 'start', limit: 1000 })).messages.map(({ message }) => message.content)).toEqual(
+    texts.slice(0, 1000),
+  )
+})
+
+test('doubles that a retry left are told, and both are kept', async () => {
+  const store = await openStore('memory:')
+  const line = (id: string, at: string) => ({ id, role: 'user', parts: [{ type: 'text', text: 'pay' }], created_at: at })
+  const files = {
+    'messages.jsonl': jsonl(line('a', '2026-03-01T10:00:00Z'), line('b', '2026-03-01T10:00:02Z'), line('c', '2026-03-01T11:00:00Z')),
+  }
+  const [report] = await importAll(store, [sourceOf({ name: '/v/s', files: { ...files, '.meta.json': '{}' } })])
+  expect(report).toMatchObject({ messages: 3, suspects: [{ first: 'a', second: 'b' }] })
+})
+
+test('what could not be read is in the quarantine of the store, once', async () => {
+  const store = await openStore('memory:')
+  const spoil = (more: string) =>
+    sourceOf({ name: '/a/chat.jsonl', files: { f: `{"role":"user","content":"tor\n${jsonl({ role: 'user', content: more })}` } })
+  const [report] = await importAll(store, [spoil('x')])
+  await importAll(store, [spoil('y')])
+  expect(report).toMatchObject({ messages: 1, damaged: 0 })
+  const kept = []
+  for await (const entry of (await store.in('_store').session('quarantine')).entries('import:default')) kept.push(entry.value)
+  expect(kept).toMatchObject([
+    { source: '/a/chat.jsonl', place: { line: 1, offset: 0 }, base64: Buffer.from('{"role":"user","content":"tor').toString('base64') },
+  ])
+})
+
+test('an importer of one’s own is asked first', async () => {
+  const store = await openStore('memory:')
+  const mine: Importer = {
+    name: 'mine',
+    recognises: ({ name }) => name.endsWith('.mine'),
+    read: async function* () {
+      yield { kind: 'session', session: 'm', description: { title: 'Mine' } }
+      yield { kind: 'message', session: 'm', id: '1', message: { role: 'user', content: 'hi' } }
+    },
+  }
+  const source = sourceOf({ name: 'x.mine', files: { 'x.mine': 'anything' } })
+  expect(await importAll(store, [source], { importers: [mine] })).toMatchObject([{ session: 'm', messages: 1, format: 'mine' }])
+  expect(await importAll(store, [source])).toMatchObject([{ session: null, note: expect.stringContaining('No known format') }])
+})
+
+test('what an interrupted save left is used if it is whole, and only then', async () => {
+  const files = fixtures.praisonAi.files['p-1.json'] as string
+  const newer = JSON.parse(files)
+  newer.messages.push({ role: 'user', content: 'four', timestamp: 1772359209 })
+  const orphan = (text: string): Source => ({ ...sourceOf({ name: '/a/p-1.json.tmp', files: { f: text } }), orphan: true })
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.praisonAi)])
+  const text = JSON.stringify(newer)
+  expect(await importAll(store, [orphan(text.slice(0, -3))])).toMatchObject([{ messages: 0, note: expect.stringContaining('not whole') }])
+  expect(await importAll(store, [orphan(text)])).toMatchObject([
+    { session: 'p-1', messages: 1, healed: [expect.stringContaining('newer version')] },
+  ])
+})
