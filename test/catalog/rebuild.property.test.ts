@@ -95,6 +95,6 @@ test('after any history, a catalog that followed it equals one that is made anew
         await rm(directory, { recursive: true })
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 30 },
   )
 })

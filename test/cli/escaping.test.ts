@@ -96,7 +96,11 @@ const OUR_COLOURS = new RegExp(`${'\x1b'}\\[(?:1|2|22|3[0-9])m`, 'g')
 
 test.skipIf(!terminal.available)('F39 on a terminal there are colours, ours and no others', async () => {
   const cli = await hostileStore()
-  for (const words of [['show', SESSION], ['list']]) {
+  // Quiet: on a machine that has much to do, progress would be shown as well.
+  for (const words of [
+    ['show', SESSION],
+    ['list', '--quiet'],
+  ]) {
     const shown = inTerminal(cli, words, 80)
     expect(shown).toMatch(OUR_COLOURS)
     expect(shown.replaceAll(OUR_COLOURS, '')).not.toMatch(ACTING)
@@ -110,7 +114,7 @@ test.skipIf(!terminal.available)('on a terminal a table is cut to its width, wit
     await store.create({ id: 'wide', title: '漢字'.repeat(40), tags: ['tag'] })
     await store.create({ id: 'short', title: 'plain' })
   })
-  const [head = '', ...rows] = inTerminal(cli, ['list'], 60, { NO_COLOR: '1' }).trimEnd().split('\n')
+  const [head = '', ...rows] = inTerminal(cli, ['list', '--quiet'], 60, { NO_COLOR: '1' }).trimEnd().split('\n')
   const row = rows.find((line) => line.startsWith('wide')) as string
   expect(row).toMatch(/[漢字]…/)
   const cells = (text: string) => [...text].reduce((sum, character) => sum + (/\p{Script=Han}/u.test(character) ? 2 : 1), 0)

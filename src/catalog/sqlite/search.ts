@@ -32,18 +32,24 @@ export function searchDocuments(database: Database, query: SearchQuery): FoundDo
   const scope = scopeOf(database, query)
   if (scope === undefined) return []
   const rows = database.all(
-    `SELECT d.doc, d.kind, d.position, d.place, d.source, d.role, ${AT} AS at, d.archive, s.name, s.id, s.title, s.info
-     FROM words JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
+    `SELECT d.doc, ${AT} AS at FROM words JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
      WHERE words MATCH ? AND ${scope.conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
     [text, ...scope.marks].join(' AND '),
     ...scope.values,
   )
   const scores = scoresOf(database, query.text, text, rows, total)
-  return rows
-    .map((row) => ({ row, score: (scores.get(row.doc as number) ?? 0) * recency(query.now - (row.at as number)) }))
-    .sort((a, b) => b.score - a.score || (b.row.doc as number) - (a.row.doc as number))
+  const best = rows
+    .map(({ doc, at }) => ({ doc: doc as number, score: (scores.get(doc as number) ?? 0) * recency(query.now - (at as number)) }))
+    .sort((a, b) => b.score - a.score || b.doc - a.doc)
     .slice(0, query.limit)
-    .map(({ row, score }) => found(row, score))
+  return best.flatMap(({ doc, score }) => {
+    const row = database.get(
+      `SELECT d.kind, d.position, d.place, d.source, d.role, ${AT} AS at, d.archive, s.name, s.id, s.title, s.info
+       FROM documents d JOIN sessions s ON s.sid = d.sid WHERE d.doc = ?`,
+      doc,
+    )
+    return row === undefined ? [] : [found(row, score)]
+  })
 }
 
 function recency(ageMs: number): number {
