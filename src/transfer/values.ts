@@ -87,7 +87,9 @@ export function contentText(content: Json | undefined): string {
  * source grows, or loses its beginning.
  */
 export class ContentIds {
-  readonly #seen = new Map<string, number>()
+  /** By the first 52 bits of the digest: of a million messages these take a quarter of what the digests would. */
+  readonly #seen = new Set<number>()
+  readonly #again = new Map<string, number>()
 
   next(message: Json): string {
     return this.nextOf(digest(JSON.stringify(message)))
@@ -95,8 +97,13 @@ export class ContentIds {
 
   /** The same, of something whose digest is known. */
   nextOf(id: string): string {
-    const before = this.#seen.get(id) ?? 0
-    this.#seen.set(id, before + 1)
-    return before === 0 ? id : `${id}.${before}`
+    const short = Number.parseInt(id.slice(0, 13), 16)
+    if (!this.#seen.has(short)) {
+      this.#seen.add(short)
+      return id
+    }
+    const before = this.#again.get(id) ?? 1
+    this.#again.set(id, before + 1)
+    return `${id}.${before}`
   }
 }
