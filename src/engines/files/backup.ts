@@ -118,7 +118,7 @@ class Backup {
     const bytes = found.subarray(0, splitLines(found, 0).next)
     const kept = await read(this.#disk, join(this.#to, path))
     for (const line of splitLines(bytes, 0).lines) if (isRotten(line.bytes)) this.#damagedLines++
-    if (kept !== undefined && kept.equals(bytes)) {
+    if (kept?.equals(bytes) === true) {
       this.#unchanged++
       return
     }
