@@ -9,7 +9,7 @@ import * as zlib from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import type { Source, SourceFile } from '../transfer/item.ts'
 
-const READ_BYTES = 1024 * 1024
+const READ_BYTES = 256 * 1024
 const ENDINGS = /\.(?:jsonl|json|ndjson)(?:\.(?:zst|gz))?$/i
 /** What an interrupted save leaves: the name of the file, and behind or in front of it something of its own. */
 const ORPHAN = /\.(?:jsonl|json)(?:\.[\w-]+)?\.tmp$|\.(?:jsonl|json)\.tmp[\w.-]*$/i

@@ -87,7 +87,8 @@ export function contentText(content: Json | undefined): string {
  * source grows, or loses its beginning.
  */
 export class ContentIds {
-  readonly #seen = new Map<string, number>()
+  readonly #seen = new NumberSet()
+  readonly #again = new Map<string, number>()
 
   next(message: Json): string {
     return this.nextOf(digest(JSON.stringify(message)))
@@ -95,8 +96,43 @@ export class ContentIds {
 
   /** The same, of something whose digest is known. */
   nextOf(id: string): string {
-    const before = this.#seen.get(id) ?? 0
-    this.#seen.set(id, before + 1)
-    return before === 0 ? id : `${id}.${before}`
+    const short = Number.parseInt(id.slice(0, 13), 16)
+    if (this.#seen.add(short)) return id
+    const before = this.#again.get(id) ?? 1
+    this.#again.set(id, before + 1)
+    return `${id}.${before}`
+  }
+}
+
+/**
+ * Numbers that were seen: the first 52 bits of digests, in a table of their own. A source may have millions of messages, and a `Set` takes five
+ * times as much, and twice that when it grows.
+ */
+class NumberSet {
+  #table = new Float64Array(1024)
+  #size = 0
+
+  /** False if it was there. */
+  add(value: number): boolean {
+    if (2 * this.#size >= this.#table.length) this.#grow()
+    // Nothing is zero but what is free.
+    if (!put(this.#table, value + 1)) return false
+    this.#size++
+    return true
+  }
+
+  #grow(): void {
+    const table = new Float64Array(2 * this.#table.length)
+    for (const value of this.#table) if (value !== 0) put(table, value)
+    this.#table = table
+  }
+}
+
+function put(table: Float64Array, value: number): boolean {
+  for (let at = value % table.length; ; at = (at + 1) % table.length) {
+    if (table[at] === value) return false
+    if (table[at] !== 0) continue
+    table[at] = value
+    return true
   }
 }

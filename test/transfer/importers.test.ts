@@ -1,6 +1,7 @@
 /** Every format that is known, clean and damaged. */
 import { describe, expect, test } from 'vitest'
 import { detect, IMPORTERS } from '../../src/transfer/importers.ts'
+import { wrongWhenCut, wrongWhenOverwritten } from './damage.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, itemsOf, jsonl, messagesIn, ofKind, sourceOf } from './fixtures.ts'
 
@@ -33,46 +34,14 @@ describe.each(FIXTURES)('$format, $name', (fixture) => {
   })
 })
 
-const idsOf = async (source: ReturnType<typeof sourceOf>, format: string): Promise<string[]> =>
-  messagesIn(await itemsOf(source, format)).map(({ id }) => id)
-
 describe.each(FIXTURES)('generated damage: $format, $name', (fixture) => {
-  test('cut off anywhere, it gives what was whole before the cut, and nothing that was not there', async () => {
-    const whole = messagesIn(await itemsOf(sourceOf(fixture)))
-    const known = new Map(whole.map((item) => [item.id, JSON.stringify(item.message)]))
-    const wrong: string[] = []
-    for (const path of Object.keys(fixture.files)) {
-      const bytes = Buffer.from(fixture.files[path] as string)
-      for (let length = 0; length < bytes.length; length++) {
-        const cut = sourceOf(fixture, (all, name) => (name === path ? all.subarray(0, length) : all))
-        const read = messagesIn(await itemsOf(cut, fixture.format))
-        // Without the messages that it stands for, a synthetic summary is all that is left of them.
-        const others = read.filter(({ id, message }) => known.get(id) !== JSON.stringify(message) && message.content !== 'Summed up.')
-        if (others.length > 0) wrong.push(`${path} cut at ${length}: ${JSON.stringify(others)}`)
-        const linesLost = Buffer.from(bytes.subarray(length)).toString('utf8').split('\n').length
-        if (!fixture.document && read.length < whole.length - linesLost) wrong.push(`${path} cut at ${length}: ${read.length} messages`)
-      }
-    }
-    expect(wrong).toEqual([])
+  // Every one of them in test/slow.
+  test('cut off, it gives what was whole before the cut, and nothing that was not there', async () => {
+    expect(await wrongWhenCut(fixture, 11)).toEqual([])
   })
 
   test('with a byte overwritten, it costs no more than the lines that the byte touches', async () => {
-    const whole = await idsOf(sourceOf(fixture), fixture.format)
-    const wrong: string[] = []
-    for (const path of Object.keys(fixture.files)) {
-      const size = Buffer.byteLength(fixture.files[path] as string)
-      for (let at = 0; at < size; at += 3) {
-        const value = [0x00, 0xff, 0x7b, 0x22, 0x0a, 0x5c][at % 6] as number
-        const spoiled = sourceOf(fixture, (bytes, name) => {
-          if (name === path) bytes[at] = value
-          return bytes
-        })
-        const ids = await idsOf(spoiled, fixture.format)
-        const lost = whole.filter((id) => !ids.includes(id)).length
-        if (!fixture.document && lost > 2) wrong.push(`${path}, byte ${at} is ${value}: ${lost} lost`)
-      }
-    }
-    expect(wrong).toEqual([])
+    expect(await wrongWhenOverwritten(fixture, 31)).toEqual([])
   })
 })
 
