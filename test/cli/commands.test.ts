@@ -237,6 +237,7 @@ test('a damaged session is shown as far as it can be read, with a warning and ex
   expect(findings.at(-1)).toEqual({ totals: { sessions: 1, damage: findings.length - 1, notes: 0 } })
   expect(findings).toContainEqual({
     session_id: 'a',
+    space: 'default',
     segment: 0,
     offset: expect.any(Number),
     length: expect.any(Number),
