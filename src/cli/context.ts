@@ -38,7 +38,7 @@ export class Context {
   }
 
   /** The store, for a command that needs it in this process; undefined if it is at a server. */
-  async local(options: Pick<OpenOptions, 'wrap'> = {}): Promise<Store | undefined> {
+  async local(options: Pick<OpenOptions, 'wrap' | 'limits'> = {}): Promise<Store | undefined> {
     const where = this.#where()
     return isServer(where) ? undefined : this.#openHere(where, options)
   }

@@ -15,6 +15,9 @@ interface Options {
   readonly allowOrigin?: readonly string[]
 }
 
+/** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
+const LIMITS = { replicas: 500, idCacheBytes: 8 * 1024 * 1024 }
+
 /** Where the key of this machine is kept: with the store if that is a directory. */
 const KEY_FILE = 'server.key'
 
@@ -32,7 +35,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)) })
+  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })

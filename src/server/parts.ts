@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import type { Worker } from '../commit/worker.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Audit } from './audit.ts'
 import type { Followers } from './followers.ts'
@@ -33,10 +34,11 @@ export interface ServerParts {
   readonly version: string
 }
 
-/** Stores by space: each is the same store, seen from one space. */
+/** Stores by space: each is the same store, seen from one space. Sessions are kept too: one that is known to be there need not be made first. */
 export class Spaces {
   readonly #store: Store
   readonly #bySpace = new Map<string, Store>()
+  readonly #sessions = new Map<string, Promise<Session>>()
 
   constructor(store: Store) {
     this.#store = store
@@ -49,6 +51,17 @@ export class Spaces {
     if (this.#bySpace.size >= SERVER_LIMITS.counted) this.#bySpace.clear()
     this.#bySpace.set(space, store)
     return store
+  }
+
+  session(space: string, id: string): Promise<Session> {
+    // The length tells where the one ends and the other begins.
+    const name = `${space.length} ${space}${id}`
+    const known = this.#sessions.get(name)
+    if (known !== undefined) return known
+    const session = this.of(space).session(id)
+    if (this.#sessions.size >= SERVER_LIMITS.counted) this.#sessions.clear()
+    this.#sessions.set(name, session)
+    return session
   }
 }
 

@@ -90,7 +90,7 @@ function callOf(parts: ServerParts, route: Route, c: Context, principal: Princip
       const id = param('id')
       if (principal.session !== null && principal.session !== id) throw otherSession()
       if (principal.owner !== null) await requireOwner(store, id, principal.owner, creates)
-      return store.session(id)
+      return parts.stores.session(principal.space, id)
     },
   }
 }
