@@ -4,6 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import type { ImportedSession } from '../store/import/report.ts'
 import type { Store } from '../store/store.ts'
 import type { Source } from '../transfer/item.ts'
+import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { sourcesAt } from './sources.ts'
@@ -20,7 +21,7 @@ const WATCH_EVERY_MS = 1000
 export async function bringIn(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
   const { out, signal } = context
   const store = await context.here(options.dryRun === true ? 'read' : 'write')
-  const totals = new Totals()
+  const totals = new ImportTotals()
   await pass(context, store, sourcesAt(paths), options, totals)
   if (options.watch === true) await watch(context, store, paths, options, totals)
   if (signal.aborted && options.watch !== true) return
@@ -34,7 +35,7 @@ export async function bringIn(context: Context, [paths]: [readonly string[]], op
     throw new HoldfastError('INVALID_ARGUMENT', 'Nothing here is of a format that is known. Name it with --from, if it is one.')
 }
 
-async function pass(context: Context, store: Store, sources: AsyncIterable<Source>, options: Options, totals: Totals): Promise<void> {
+async function pass(context: Context, store: Store, sources: AsyncIterable<Source>, options: Options, totals: ImportTotals): Promise<void> {
   const { out, signal } = context
   const progress = out.progress()
   const { from, dryRun } = options
@@ -50,8 +51,7 @@ async function pass(context: Context, store: Store, sources: AsyncIterable<Sourc
 async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean): Promise<void> {
   const { source, format, messages, recovered, damaged, skipped, healed, suspects, damage, note } = session
   if (onlyNew && messages === 0) return
-  const fields = { source, session_id: session.session, messages, recovered, damaged, skipped, healed, suspects, format, damage, note }
-  await out.result(fields, (colours) => {
+  await out.result(importedFields(session), (colours) => {
     const counts = [
       `${messages} messages`,
       ...(skipped > 0 ? [`${skipped} there already`] : []),
@@ -73,7 +73,7 @@ async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean
 }
 
 /** Looks again and again for files that changed; what is new in them is told by their content, never by their time. */
-async function watch(context: Context, store: Store, paths: readonly string[], options: Options, totals: Totals): Promise<void> {
+async function watch(context: Context, store: Store, paths: readonly string[], options: Options, totals: ImportTotals): Promise<void> {
   const { out, signal } = context
   out.note('Watching for changes; Ctrl-C ends.')
   const seen = new Map<string, string>()
@@ -99,27 +99,4 @@ async function* inTurn(sources: readonly Source[]): AsyncGenerator<Source> {
 async function timeOf({ name }: Source): Promise<string> {
   const found = await stat(name).catch(() => undefined)
   return String(found?.mtimeMs)
-}
-
-class Totals {
-  unknown = 0
-  readonly #sources = new Set<string>()
-  readonly #sessions = new Set<string>()
-  readonly #sums = { messages: 0, recovered: 0, damaged: 0, skipped: 0, healed: 0, suspects: 0 }
-
-  add({ source, session, messages, recovered, damaged, skipped, healed, suspects, format }: ImportedSession): void {
-    this.#sources.add(source)
-    if (session !== null) this.#sessions.add(session)
-    if (format === null) this.unknown++
-    this.#sums.messages += messages
-    this.#sums.recovered += recovered
-    this.#sums.damaged += damaged
-    this.#sums.skipped += skipped
-    this.#sums.healed += healed.length
-    this.#sums.suspects += suspects.length
-  }
-
-  get fields() {
-    return { sources: this.#sources.size, sessions: this.#sessions.size, ...this.#sums }
-  }
 }

@@ -63,26 +63,26 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
-async function readBytes(c: Context): Promise<Uint8Array> {
+export async function readBytes(c: Context, most: number = SERVER_LIMITS.bodyBytes): Promise<Uint8Array> {
   const length = Number(headerOf(c, 'content-length') ?? 0)
-  if (length > SERVER_LIMITS.bodyBytes) throw tooLarge()
+  if (length > most) throw tooLarge(most)
   const { incoming } = (c.env ?? {}) as Bindings
   // Read from the connection itself where there is one: a stream around it takes longer than the request.
-  if (incoming !== undefined) return readIncoming(incoming)
+  if (incoming !== undefined) return readIncoming(incoming, most)
   const bytes = new Uint8Array(await c.req.arrayBuffer())
-  if (bytes.length > SERVER_LIMITS.bodyBytes) throw tooLarge()
+  if (bytes.length > most) throw tooLarge(most)
   return bytes
 }
 
-function readIncoming(incoming: IncomingMessage): Promise<Uint8Array> {
+function readIncoming(incoming: IncomingMessage, most: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
     incoming.on('data', (chunk: Buffer) => {
       length += chunk.length
-      if (length <= SERVER_LIMITS.bodyBytes) chunks.push(chunk)
+      if (length <= most) chunks.push(chunk)
       // What is still coming is read and forgotten, so that the answer can be.
-      else reject(tooLarge())
+      else reject(tooLarge(most))
     })
     incoming.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cut = (): void => reject(new HoldfastError('INVALID_ARGUMENT', 'The body ended before it was complete.'))
@@ -91,8 +91,8 @@ function readIncoming(incoming: IncomingMessage): Promise<Uint8Array> {
   })
 }
 
-function tooLarge(): HoldfastError {
-  return new HoldfastError('PAYLOAD_TOO_LARGE', `The body is larger than ${SERVER_LIMITS.bodyBytes} bytes. Split it.`, {
-    details: { limit: SERVER_LIMITS.bodyBytes },
+function tooLarge(limit: number): HoldfastError {
+  return new HoldfastError('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Split it.`, {
+    details: { limit },
   })
 }

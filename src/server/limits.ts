@@ -4,6 +4,9 @@ import { LIMITS } from '../record/limits.ts'
 export const SERVER_LIMITS = {
   /** A body may hold one record of the store, and what stands around it. */
   bodyBytes: LIMITS.recordBytes + 64 * 1024,
+  /** A file to be imported, as it is sent and as it is without compression. */
+  importBytes: 64 * 1024 * 1024,
+  importedBytes: 256 * 1024 * 1024,
   /** Messages of one batch: what clients of this interface know. */
   batchMessages: 100,
   /** Requests under way; more are told to come back. */

@@ -1,6 +1,7 @@
 /** What answers look like, for the OpenAPI document and for the tests that hold answers against it. The fields are those of src/wire. */
 import { z } from '@hono/zod-openapi'
 import { FORMATS } from '../dialect/formats.ts'
+import type { ImportedFields, ImportTotalsFields } from '../wire/imports.ts'
 import type { BatchFields, ChangeFields, PageFields, StoredFields } from '../wire/messages.ts'
 import type { EntryFields, PurgedFields, TurnFields, UsageFields, WrittenFields } from '../wire/operations.ts'
 import type { FoundFields, StatsFields } from '../wire/search.ts'
@@ -305,9 +306,39 @@ export const Purged = z
 export const Damage = z
   .object({ segment: count, offset: count, length: count, kind: z.enum(['torn', 'zeros', 'missing', 'rotten']) })
   .openapi('Damage')
+export const Imported = z
+  .object({
+    source: text,
+    session_id: text.nullable(),
+    messages: count,
+    recovered: count,
+    damaged: count,
+    skipped: count,
+    healed: z.array(text),
+    suspects: z.array(z.object({ first: text, second: text })),
+    format: text.nullable(),
+    damage: z.array(z.object({ file: text, line: count.nullable(), offset: count, length: count, reason: text })),
+    note: text.nullable(),
+  })
+  .openapi('Imported') satisfies z.ZodType<ImportedFields>
+
+export const ImportTotals = z
+  .object({
+    sources: count,
+    sessions: count,
+    messages: count,
+    recovered: count,
+    damaged: count,
+    skipped: count,
+    healed: count,
+    suspects: count,
+  })
+  .openapi('ImportTotals') satisfies z.ZodType<ImportTotalsFields>
+
 export const Finding = z
   .object({
     session_id: text,
+    space: text.nullable(),
     segment: count.nullable(),
     offset: count.nullable(),
     length: count.nullable(),

@@ -11,6 +11,7 @@ import { searchRoutes } from './routes/search.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { shareRoutes } from './routes/shares.ts'
 import { toolResultRoutes } from './routes/tool-results.ts'
+import { transferRoutes } from './routes/transfer.ts'
 
 export const BASE = '/api/v1'
 
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...toolResultRoutes,
   ...counterRoutes,
   ...searchRoutes,
+  ...transferRoutes,
   ...adminRoutes,
 ]
 

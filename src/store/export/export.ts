@@ -16,7 +16,7 @@ import { Session } from '../session.ts'
 import type { StoredMessage } from '../transcript.ts'
 import { ItemReader } from './items.ts'
 
-const EXPORT_FORMATS = ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const
+export const EXPORT_FORMATS = ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 export interface ExportOptions {

@@ -1,0 +1,100 @@
+/** Sessions in and out as bytes: exports of one session, and imports of what is sent. No path of the server is ever read. */
+import { z } from '@hono/zod-openapi'
+import { HoldfastError } from '../../errors.ts'
+import { EXPORT_FORMATS } from '../../store/export/export.ts'
+import { bytesSource } from '../../transfer/bytes.ts'
+import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
+import { headerOf, readBytes } from '../body.ts'
+import { given } from '../given.ts'
+import { SERVER_LIMITS } from '../limits.ts'
+import { type Route, route } from '../route.ts'
+import * as schemas from '../schemas.ts'
+
+const TYPES = {
+  jsonl: 'application/x-ndjson; charset=utf-8',
+  markdown: 'text/markdown; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  openai: 'application/json; charset=utf-8',
+  anthropic: 'application/json; charset=utf-8',
+} as const satisfies Record<(typeof EXPORT_FORMATS)[number], string>
+
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
+
+const exportSession = route({
+  method: 'get',
+  path: '/sessions/{id}/export',
+  tag: 'transfer',
+  summary: 'A session as text: jsonl has everything and can be imported again; the others are for people and other programs.',
+  scope: 'read',
+  reach: 'session',
+  long: true,
+  query: z.object({ format: z.enum(EXPORT_FORMATS).default('jsonl'), redact: flag.optional() }),
+  result: z.string(),
+  handle: async (call) => {
+    const { store, query } = call
+    const session = await call.session()
+    await session.info()
+    const pieces = store.export({ session: session.id, format: query.format, ...given({ redact: query.redact }) })
+    return new Response(streamOf(pieces), {
+      headers: {
+        'content-type': TYPES[query.format],
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        // A page that was made from what others said is shown by nobody's browser as one of this server's.
+        'content-disposition': 'attachment',
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      },
+    })
+  },
+})
+
+/** As fast as it is read, and no faster. */
+function streamOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await pieces.next()
+      if (done === true) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => {
+      await pieces.return(undefined)
+    },
+  })
+}
+
+const importBytes = route({
+  method: 'post',
+  path: '/import',
+  tag: 'transfer',
+  summary: 'Brings in the sessions of one file, sent as the body: of any format that is known, plain or compressed. Safe to repeat.',
+  scope: 'write',
+  reach: 'space',
+  long: true,
+  query: z.object({
+    name: z.string().max(512).default('upload').openapi({ description: 'of the file: some formats tell by it which session it is' }),
+    from: z.string().max(64).default('auto').openapi({ description: 'the format; told from the content unless named' }),
+    dry_run: flag.default(false),
+  }),
+  result: z.object({ sessions: z.array(schemas.Imported), totals: schemas.ImportTotals, dry_run: z.boolean() }),
+  handle: async ({ c, store, query: { name, from, dry_run } }) => {
+    const type = headerOf(c, 'content-type')
+    // A page of somebody else can send a form or plain text without being asked.
+    if (type === undefined || /^(?:text\/plain|multipart\/|application\/x-www-form-urlencoded)/i.test(type)) {
+      throw new HoldfastError('INVALID_ARGUMENT', 'Send the bytes of the file as the body, with the content type application/octet-stream.')
+    }
+    const bytes = await readBytes(c, SERVER_LIMITS.importBytes)
+    const source = bytesSource(name, bytes, { bytes: SERVER_LIMITS.importBytes, decompressedBytes: SERVER_LIMITS.importedBytes })
+    const sessions: ImportedFields[] = []
+    const totals = new ImportTotals()
+    for await (const session of store.import([source], { from, dryRun: dry_run })) {
+      totals.add(session)
+      sessions.push(importedFields(session))
+    }
+    if (totals.unknown > 0 && totals.unknown === totals.fields.sources)
+      throw new HoldfastError('INVALID_ARGUMENT', 'This is of no format that is known. Name it with `from`, if it is one.')
+    return { result: { sessions, totals: totals.fields, dry_run } }
+  },
+})
+
+export const transferRoutes: readonly Route[] = [exportSession, importBytes]

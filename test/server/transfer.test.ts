@@ -1,0 +1,69 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { Application } from './application.ts'
+
+const BYTES = { headers: { 'content-type': 'application/octet-stream' } }
+
+async function exported(app: Application, path: string): Promise<string> {
+  const response = await app.raw('GET', `/api/v1${path}`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-disposition')).toBe('attachment')
+  return response.text()
+}
+
+test('what one store exports another imports, once, and exports the same', async () => {
+  const [from, to] = [await Application.open(), await Application.open()]
+  await from.post('/sessions/a/messages', { id: 'm1', role: 'user', content: 'hi' })
+  await from.post('/sessions/a/messages', { id: 'm2', role: 'assistant', content: 'hello' })
+  await from.post('/sessions/a/snapshots', { name: 'here' })
+  const text = await exported(from, '/sessions/a/export')
+  const first = await to.post('/import?name=a.jsonl', text, BYTES)
+  expect(first.result).toMatchObject({ sessions: [{ session_id: 'a', messages: 2 }], totals: { sessions: 1, messages: 2 }, dry_run: false })
+  expect(await exported(to, '/sessions/a/export')).toBe(text)
+  expect((await to.post('/import?name=a.jsonl', text, BYTES)).result.totals).toMatchObject({ messages: 0 })
+})
+
+test('a file may be compressed, and a dry run writes nothing', async () => {
+  const app = await Application.open()
+  const chat = JSON.stringify([{ role: 'user', content: 'one' }])
+  const told = await app.post('/import?name=chat.json&from=openai&dry_run=true', chat, BYTES)
+  expect(told.result).toMatchObject({ totals: { messages: 1 }, dry_run: true })
+  expect((await app.get('/sessions')).result).toEqual([])
+  const response = await app.app.request('/api/v1/import?name=chat.json.gz', {
+    method: 'POST',
+    headers: { host: 'localhost', 'x-api-key': app.key, ...BYTES.headers },
+    body: gzipSync(chat),
+  })
+  expect(await response.json()).toMatchObject({ result: { totals: { messages: 1 } } })
+  expect((await app.get('/sessions')).result).toHaveLength(1)
+})
+
+test('what is of no known format, a form, and an unknown format are refused', async () => {
+  const app = await Application.open()
+  expect(await app.post('/import', 'nothing of the kind', BYTES)).toMatchObject({ status: 400, error: { code: 'INVALID_ARGUMENT' } })
+  expect(await app.post('/import', 'x', { headers: { 'content-type': 'text/plain' } })).toMatchObject({ status: 400 })
+  expect(await app.post('/import?from=unheard-of', '[]', BYTES)).toMatchObject({ status: 400, error: { code: 'INVALID_ARGUMENT' } })
+  await app.post('/sessions/a/messages', { role: 'user', content: 'hi' })
+  expect(await app.get('/sessions/a/export?format=unheard-of')).toMatchObject({ status: 400 })
+  expect(await app.get('/sessions/none/export')).toMatchObject({ status: 404 })
+})
+
+test('bytes that decompress to more than the limit are refused', async () => {
+  const app = await Application.open()
+  const response = await app.app.request('/api/v1/import?name=bomb.jsonl.gz', {
+    method: 'POST',
+    headers: { host: 'localhost', 'x-api-key': app.key, ...BYTES.headers },
+    body: gzipSync(Buffer.alloc(300 * 1024 * 1024)),
+  })
+  expect(response.status).toBe(413)
+})
+
+test('a page for people can be fetched, and secrets taken out', async () => {
+  const app = await Application.open()
+  const secret = `sk-${'a1B2'.repeat(12)}`
+  await app.post('/sessions/a/messages', { role: 'user', content: `<script>x</script> my key is ${secret}` })
+  const page = await exported(app, '/sessions/a/export?format=html&redact=true')
+  expect(page).not.toContain('<script>x')
+  expect(page).not.toContain(secret)
+  expect(await exported(app, '/sessions/a/export?format=markdown')).toContain(secret)
+})
