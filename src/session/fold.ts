@@ -22,7 +22,7 @@ import type {
   SnapshotTaken,
   UsageRecorded,
 } from './records.ts'
-import { type Amount, type Archive, changed, type Grant, INITIAL, type Run, type SessionState, versionOf } from './state.ts'
+import { type Amount, type Archive, changed, type Grant, INITIAL, type Point, type Run, type SessionState, versionOf } from './state.ts'
 
 /** How many moves of the head can be undone. */
 const UNDO_STEPS = 100
@@ -143,7 +143,12 @@ function runsWith({ runs, tip }: SessionState, record: JournalRecord, at: number
 function headMoved(state: SessionState, record: JournalRecord): SessionState {
   const { to, left, why } = payloadOf<HeadMoved>(record)
   const undo = why === 'undo' ? state.undo.slice(0, -1) : samePoint(to, left) ? state.undo : [...state.undo, left].slice(-UNDO_STEPS)
-  const next = changed(state, { head: to, undo })
+  return changed(withHead(state, to), { undo })
+}
+
+/** The same state on another branch. */
+export function withHead(state: SessionState, head: Point): SessionState {
+  const next = changed(state, { head })
   return changed(next, archivedOn(next))
 }
 

@@ -11,6 +11,7 @@ import type { Json, JsonObject } from '../record/record.ts'
 import { retract } from '../session/archives.ts'
 import { checkCount, checkDescription, checkId, copyObject, invalid, objectText } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
+import { withHead } from '../session/fold.ts'
 import { digestOf, type JsonText } from '../session/json-text.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
@@ -99,10 +100,9 @@ export class Session {
       placed === undefined
         ? await this.#appendedIds(first as KeyEntry | decide.InheritedKey, ids)
         : messages.map((_, i) => messageId(placed.id, ids, i))
-    // Another branch has other messages; on the same one these are added to what was there.
-    const state = parent === undefined ? before : await this.#handle.liveState()
-    const added = parent === undefined && placed !== undefined ? { n: messages.length, t: tokens } : { n: 0, t: 0 }
-    const { messageCount, pendingTokens } = liveAmount(state, added)
+    // They are added to what was there, on the branch that they follow. Nothing is read for it: by now, no failure may be told as one.
+    const state = placed === undefined || parent === undefined ? before : withHead(before, parent.point)
+    const { messageCount, pendingTokens } = liveAmount(state, placed === undefined ? undefined : { n: messages.length, t: tokens })
     return { ids: record, id: record.at(-1) as string, version, duplicate, messageCount, pendingTokens }
   }
 

@@ -12,7 +12,12 @@ import { Child, type Program } from '../processes/children.ts'
 import { Random } from '../simulation/random.ts'
 import { answersOf } from './answers.ts'
 
-const WORDS = ['apple', 'nothing']
+/** Each found less often than a search has hits: of those that are found more often, it tells some. */
+const WORDS = [
+  'nothing',
+  ...[0, 1, 20, 300, 1000].flatMap((n) => ['a', 'b', 'a0'].map((name) => `word${name}x${n}`)),
+  ...[0, 1, 2, 3].map((round) => `"round ${round} apple 7"`),
+]
 
 /** What a child tells, line by line. */
 function listen(child: Child): { readonly lines: string[]; next(): Promise<string> } {
