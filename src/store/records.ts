@@ -16,6 +16,12 @@ export interface Found {
 
 const WINDOW_BYTES = 64 * 1024
 
+/**
+ * Who carries lines may be late, because others who know of no failure were first: then the lines stand in a segment after that. After so many
+ * segments that carry nothing, nobody carries these lines.
+ */
+const EMPTY_PREAMBLES = 3
+
 export class Records {
   readonly #journal: Journal
   /** The newest segment, as far as it is known: what stands in there is found without asking which others there are. */
@@ -165,10 +171,12 @@ export class Records {
   /** Lines of a segment that later ones carry. Each carries what the one before did, while syncs keep failing. */
   async #carriedFrom(segments: readonly number[], index: number, bounds: Bounds): Promise<Map<number, Found>> {
     const all = new Map<number, Found>()
+    let empty = 0
     for (const segment of segments.slice(index + 1)) {
       const { carried, told } = await this.#preamble(segment)
       // A preamble that was lost tells nothing: the next segment carries what that one had carried.
-      if (carried.length === 0 && told) break
+      empty = carried.length === 0 && told ? empty + 1 : 0
+      if (empty === EMPTY_PREAMBLES) break
       for (const found of carried) if (found.at >= bounds.first && found.at <= bounds.last) all.set(found.at, found)
     }
     return new Map([...all].sort(([a], [b]) => a - b))

@@ -35,9 +35,9 @@ export interface Plan {
   readonly steps: number
 }
 
-/** `focus` decides the trouble; otherwise the seed does. */
-export function makePlan(random: Random, focus?: Trouble): Plan {
-  const picked = random.pick(TROUBLES)
+/** `focus` decides the trouble; otherwise the seed does, among those that are given. */
+export function makePlan(random: Random, focus?: Trouble, troubles: readonly Trouble[] = TROUBLES): Plan {
+  const picked = random.pick(troubles)
   const trouble = focus ?? picked
   const all = trouble === 'all'
   const full = trouble === 'full' || all

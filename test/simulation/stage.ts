@@ -3,7 +3,7 @@
  * at which nothing fails any more. What a process holds, and what is done with it, is the run's own.
  */
 import { SimulatedMachine } from './disk.ts'
-import { makePlan, type Plan, type Trouble } from './plan.ts'
+import { makePlan, type Plan, TROUBLES, type Trouble } from './plan.ts'
 import { Random } from './random.ts'
 import { Scheduler, type SimulatedProcess } from './scheduler.ts'
 
@@ -37,7 +37,12 @@ export class Stage<T> {
 
   constructor(seed: number, { trace = false, focus }: StageOptions, open: (process: SimulatedProcess) => Promise<T>, room = 1) {
     this.random = new Random(seed)
-    const plan = makePlan(this.random, focus)
+    // A preamble that was lost and made again is damage to the doctor, where it is of no consequence: those runs are for the journal.
+    const plan = makePlan(
+      this.random,
+      focus,
+      TROUBLES.filter((trouble) => trouble !== 'carry'),
+    )
     this.plan = { ...plan, capacity: plan.capacity * room }
     this.scheduler = new Scheduler(new Random(this.random.word()))
     if (trace) this.scheduler.trace = []
