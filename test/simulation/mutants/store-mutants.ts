@@ -10,7 +10,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the grant is written after the child',
     bug: 'A process died in between, or a purge came: the fork stood on a past that nobody kept for it.',
-    seed: 2,
+    seed: 4,
     store: true,
     trouble: 'kills',
     edits: [
@@ -44,14 +44,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not pop',
     bug: 'The second undo went to where the first one had gone.',
-    seed: 11,
+    seed: 25,
     store: true,
     edits: [{ file: 'src/session/fold.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
   },
   {
     name: 'tags are written from a cached state',
     bug: 'What somebody else had written in between was written over.',
-    seed: 102,
+    seed: 52,
     store: true,
     edits: [
       {
@@ -78,7 +78,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'two checkpoints pass for a purge',
     bug: 'Where two helpers had made a segment, a purge removed what stood before it and did not say so: the session could be restored, empty.',
-    seed: 902,
+    seed: 511,
     store: true,
     trouble: 'purge',
     edits: [
@@ -92,15 +92,21 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for past a lost preamble',
     bug: 'An acknowledged message was in the state and in a later segment, and was not shown.',
-    seed: 248,
+    seed: 256,
     store: true,
     trouble: 'sync',
-    edits: [{ file: RECORDS, find: 'if (carried.length === 0 && told) break', replace: 'if (carried.length === 0) break' }],
+    edits: [
+      {
+        file: RECORDS,
+        find: 'empty = carried.length === 0 && told ? empty + 1 : 0',
+        replace: 'empty = carried.length === 0 ? EMPTY_PREAMBLES : 0',
+      },
+    ],
   },
   {
     name: 'carried lines are not looked for behind another checkpoint',
     bug: 'Of two helpers, the first had nothing to carry: what the second one carried was not shown.',
-    seed: 66,
+    seed: 782,
     store: true,
     trouble: 'sync',
     edits: [
