@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
+/** What starts processes, servers and threads, or goes through every bit of something: the rest answers within a minute. */
+const SLOW = [
+  'test/{slow,cli,examples,damage,catalog,failures,sabotage}/**/*.test.ts',
+  'test/server/{black-box,processes,lazy}.test.ts',
+  'test/commit/processes.test.ts',
+  'test/window/window.property.test.ts',
+]
 const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const
 
 export default defineConfig({
@@ -13,7 +20,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/slow/**'],
+          exclude: SLOW,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -22,7 +29,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'slow',
-          include: ['test/slow/**/*.test.ts'],
+          include: SLOW,
           testTimeout: 600_000,
           hookTimeout: 60_000,
         },

@@ -24,16 +24,6 @@ export interface KeyEntry {
 /** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
-/** Each is asked for twice: when it is looked up, and when its record counts. */
-const recent = new Map<string, KeyHash>()
-const RECENT_MOST = 4096
-
 export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry', key: string): KeyHash {
-  const text = `${kind} ${key}`
-  const known = recent.get(text)
-  if (known !== undefined) return known
-  const made = hash('sha256', text, 'hex').slice(0, 32)
-  if (recent.size >= RECENT_MOST) recent.clear()
-  recent.set(text, made)
-  return made
+  return hash('sha256', `${kind} ${key}`, 'hex').slice(0, 32)
 }

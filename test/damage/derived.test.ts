@@ -10,13 +10,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/engine/clock.ts'
 import { entryOf } from '../../src/engine/conformance/index.ts'
 import { systemIds } from '../../src/engine/ids.ts'
-import type { DiskFile } from '../../src/engines/files/disk.ts'
 import { Feed } from '../../src/engines/files/feed.ts'
 import { encodeEntries, findKey, RottenIdFile, readIdFile, writeIdFile } from '../../src/engines/files/id-file.ts'
 import { identify } from '../../src/engines/files/identity.ts'
 import { isJournalName, journalName } from '../../src/engines/files/names.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { hashKey } from '../../src/record/keys.ts'
+import { memoryFile } from './memory-file.ts'
 import { unsynced } from './on-disk.ts'
 
 let directory: string
@@ -37,34 +37,16 @@ function* everyCut(bytes: Buffer): Generator<Buffer> {
   for (let length = 0; length < bytes.length; length++) yield bytes.subarray(0, length)
 }
 
-function fileOf(content: Buffer): DiskFile {
-  let bytes = content
-  const read = (offset: number, length: number): Buffer => bytes.subarray(offset, offset + length)
-  const write = (more: Uint8Array): number => {
-    bytes = Buffer.concat([bytes, more])
-    return more.length
-  }
-  return {
-    stat: () => ({ size: bytes.length, links: 1 }),
-    readSync: read,
-    read: async (offset, length) => read(offset, length),
-    writeSync: write,
-    write: async (more) => write(more),
-    sync: async () => undefined,
-    close: async () => undefined,
-  }
-}
-
 test('a damaged id file says that it is damaged, or answers as before', async () => {
   const entries = ['a', 'b', 'c'].map((key, n) => entryOf(key, { at: n * 100, end: n * 100 + 50, crc: '0badf00d' }))
-  const file = fileOf(Buffer.alloc(0))
+  const file = memoryFile(Buffer.alloc(0))
   await writeIdFile(file, { first: 0, end: 1_000, count: entries.length }, [encodeEntries(entries)])
   const bytes = file.readSync(0, file.stat().size)
   const keys = [...entries.map(({ key }) => key), hashKey('message', 'absent')]
   const expected = JSON.stringify([...entries, undefined])
   const outcomes = { 'not whole': 0, rotten: 0, exact: 0, wrong: 0 }
   for (const damaged of [...everyFlip(bytes), ...everyCut(bytes)]) {
-    const ids = await readIdFile(fileOf(damaged))
+    const ids = await readIdFile(memoryFile(damaged))
     if (ids === undefined) outcomes['not whole']++
     else {
       try {

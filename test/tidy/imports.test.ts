@@ -64,6 +64,7 @@ test.each([
   ['src/engines/files/segment.ts', "import type { Disk } from './disk.ts'; import type { Engine } from '../../engine/port.ts'"],
   ['src/engines/files/segment.test.ts', "import { mkdtempSync } from 'node:fs'"],
   ['src/store/read.test.ts', "import { memory } from '../engines/memory/index.ts'"],
+  ['src/store/read.test.ts', "import { fake } from '../../test/fake.ts'"],
   ['src/record/line.ts', "import { crc32 } from 'node:zlib'; const at = new Date(value); const s = 'Date.now()' // Math.random()"],
   ['web/app.ts', "import { connect } from '../src/client/index.ts'; import { useState } from 'react'"],
   ['web/app.ts', "import { connect } from 'holdfast/client'; import { list } from './pages/list.ts'"],

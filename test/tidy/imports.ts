@@ -56,7 +56,9 @@ function wrongInSrc(path: string, { specifier }: Import): string[] {
 }
 
 function wrongInside(path: string, target: string): string[] {
-  if (!target.startsWith('src/')) return [`imports ${target}, which is not part of the package`]
+  // Nor is a test, wherever it lies.
+  if (!target.startsWith('src/'))
+    return isTest(path) && target.startsWith('test/') ? [] : [`imports ${target}, which is not part of the package`]
   const [from, to] = [roomOf(path), roomOf(target)]
   const [fromRank, toRank] = [RANK.get(from), RANK.get(to)]
   if (fromRank === undefined) return [`lies in the room "${from}", which no layer names`]

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryFile } from '../../../test/damage/memory-file.ts'
 import type { KeyEntry } from '../../record/keys.ts'
 import type { DiskFile } from './disk.ts'
 import {
@@ -30,32 +31,13 @@ function sorted(count: number, from = 0): KeyEntry[] {
   return Array.from({ length: count }, (_, n) => entry(from + n)).sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** A file in memory: what is read from it is what was put there. */
-function fileOf(content: Buffer): DiskFile {
-  let bytes = content
-  const read = (offset: number, length: number): Buffer => bytes.subarray(offset, offset + length)
-  const write = (more: Uint8Array): number => {
-    bytes = Buffer.concat([bytes, more])
-    return more.length
-  }
-  return {
-    stat: () => ({ size: bytes.length, links: 1 }),
-    readSync: read,
-    read: async (offset, length) => read(offset, length),
-    writeSync: write,
-    write: async (more) => write(more),
-    sync: async () => undefined,
-    close: async () => undefined,
-  }
-}
-
 async function encode(entries: readonly KeyEntry[], range = { first: 0, end: 2 ** 40 }): Promise<Buffer> {
-  const file = fileOf(Buffer.alloc(0))
+  const file = memoryFile(Buffer.alloc(0))
   await writeIdFile(file, { ...range, count: entries.length }, [encodeEntries(entries)])
   return file.readSync(0, file.stat().size)
 }
 
-async function open(bytes: Buffer, file = fileOf(bytes)): Promise<IdFile> {
+async function open(bytes: Buffer, file = memoryFile(bytes)): Promise<IdFile> {
   const ids = await readIdFile(file)
   if (ids === undefined) throw new Error('The id file is not whole.')
   return ids
@@ -101,7 +83,7 @@ describe('an id file', () => {
     const entries = [...sorted(400, 1_000), ...many, { ...twice, index: 3 }, { ...twice, index: 4 }, { ...twice, index: 2 }]
     let reads = 0
     const bytes = await encode(entries)
-    const file = fileOf(bytes)
+    const file = memoryFile(bytes)
     const ids = await open(bytes, {
       ...file,
       readSync: (offset, length) => {
@@ -134,7 +116,7 @@ describe('an id file', () => {
   test('answers nearly all questions about unknown keys without reading a block', async () => {
     const bytes = await encode(sorted(1_000))
     let reads = 0
-    const file = fileOf(bytes)
+    const file = memoryFile(bytes)
     const counting: DiskFile = {
       ...file,
       readSync: (offset, length) => {
@@ -163,7 +145,7 @@ describe('an id file', () => {
   })
 
   test('that a full disk cut short is an error to its writer', async () => {
-    const file = fileOf(Buffer.alloc(0))
+    const file = memoryFile(Buffer.alloc(0))
     const short: DiskFile = { ...file, write: async (bytes) => file.writeSync(bytes.subarray(0, 100)) }
     await expect(writeIdFile(short, { first: 0, end: 1, count: 1 }, [encodeEntries([entry(1)])])).rejects.toMatchObject({ code: 'ENOSPC' })
   })
@@ -200,13 +182,14 @@ describe('a damaged id file', () => {
 
   test('that was cut at any length is not whole', async () => {
     const whole: number[] = []
-    for (let length = 0; length <= bytes.length; length++) if (await readIdFile(fileOf(bytes.subarray(0, length)))) whole.push(length)
+    for (let length = 0; length <= bytes.length; length++) if (await readIdFile(memoryFile(bytes.subarray(0, length)))) whole.push(length)
     expect(whole).toEqual([bytes.length])
   })
 
   test('that has something behind it is not whole', async () => {
-    for (const more of [1, 64, BLOCK_BYTES]) expect(await readIdFile(fileOf(Buffer.concat([bytes, Buffer.alloc(more)])))).toBeUndefined()
-    expect(await readIdFile(fileOf(Buffer.concat([bytes, bytes])))).toBeUndefined()
+    for (const more of [1, 64, BLOCK_BYTES])
+      expect(await readIdFile(memoryFile(Buffer.concat([bytes, Buffer.alloc(more)])))).toBeUndefined()
+    expect(await readIdFile(memoryFile(Buffer.concat([bytes, bytes])))).toBeUndefined()
   })
 
   test('that has zeros where a page did not reach the disk is noticed, wherever that is', async () => {
@@ -215,7 +198,7 @@ describe('a damaged id file', () => {
       holed.fill(0, at, Math.min(at + 512, bytes.length))
       // The last entries of the last block, and its rest, may be zeros already.
       if (holed.equals(bytes)) continue
-      const ids = await readIdFile(fileOf(holed))
+      const ids = await readIdFile(memoryFile(holed))
       const look = () => entries.map(({ key }) => (ids === undefined ? undefined : find(ids, key)))
       if (ids !== undefined) expect(look, `zeros at ${at}`).toThrow(RottenIdFile)
     }

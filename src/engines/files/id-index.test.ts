@@ -2,12 +2,13 @@ import { copyFile, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { diskOver } from '../../../test/damage/disk-over.ts'
 import { entryOf, testKeysOf } from '../../engine/conformance/index.ts'
 import { systemIds } from '../../engine/ids.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { Counted } from '../../record/fold.ts'
 import { hashKey, type KeyEntry } from '../../record/keys.ts'
-import type { Disk, DiskFile } from './disk.ts'
+import type { Disk } from './disk.ts'
 import { IdIndex } from './id-index.ts'
 import { idFile } from './names.ts'
 import { nodeDisk } from './node-disk.ts'
@@ -136,26 +137,10 @@ describe('an id file that is missing or wrong is made again', () => {
 
 describe('a disk that fails', () => {
   const full = (): Error => Object.assign(new Error('full'), { code: 'ENOSPC' })
-  const over = (changes: (file: DiskFile) => Partial<DiskFile>): Disk => ({
-    ...nodeDisk,
-    open: async (path, mode) => {
-      const file = await nodeDisk.open(path, mode)
-      const plain: DiskFile = {
-        stat: () => file.stat(),
-        readSync: (offset, length) => file.readSync(offset, length),
-        read: (offset, length) => file.read(offset, length),
-        writeSync: (bytes) => file.writeSync(bytes),
-        write: (bytes) => file.write(bytes),
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-      return { ...plain, ...changes(file) }
-    },
-  })
 
   test.each([
-    ['has no room', over(() => ({ write: () => Promise.reject(full()) }))],
-    ['has room for a part', over((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 100)) }))],
+    ['has no room', diskOver(() => ({ write: () => Promise.reject(full()) }))],
+    ['has room for a part', diskOver((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 100)) }))],
     ['takes no new name', { ...nodeDisk, rename: () => Promise.reject(full()) }],
     [
       'makes no file',
@@ -182,7 +167,7 @@ describe('a disk that fails', () => {
 
   test('and cannot read an id file that is open is told', async () => {
     let broken = false
-    const disk = over((file) => ({
+    const disk = diskOver((file) => ({
       readSync: (offset, length) => {
         if (broken) throw Object.assign(new Error('broken'), { code: 'EIO' })
         return file.readSync(offset, length)

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Disk, DiskFile } from './disk.ts'
+import { diskOver } from '../../../test/damage/disk-over.ts'
 import { nodeDisk } from './node-disk.ts'
 import { Reserve } from './reserve.ts'
 
@@ -11,26 +11,6 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'holdfast-'))
 })
 afterEach(() => rm(root, { recursive: true }))
-
-/** A disk whose files take only so many bytes of each write, or fail to sync. */
-function disk(over: (file: DiskFile) => Partial<DiskFile>): Disk {
-  return {
-    ...nodeDisk,
-    open: async (path, mode) => {
-      const file = await nodeDisk.open(path, mode)
-      const plain: DiskFile = {
-        stat: () => file.stat(),
-        readSync: (offset, length) => file.readSync(offset, length),
-        read: (offset, length) => file.read(offset, length),
-        writeSync: (bytes) => file.writeSync(bytes),
-        write: (bytes) => file.write(bytes),
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-      return { ...plain, ...over(file) }
-    },
-  }
-}
 
 const exists = (path: string): Promise<boolean> =>
   stat(path).then(
@@ -65,9 +45,9 @@ test('it can be released once, and filled again', async () => {
 })
 
 test.each([
-  ['takes a part', disk((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 10)) }))],
-  ['takes nothing', disk(() => ({ write: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) }))],
-  ['cannot keep it', disk(() => ({ sync: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }))],
+  ['takes a part', diskOver((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 10)) }))],
+  ['takes nothing', diskOver(() => ({ write: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) }))],
+  ['cannot keep it', diskOver(() => ({ sync: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }))],
 ])('a disk that %s has no reserve, and no half of one takes room', async (_, full) => {
   expect(await new Reserve(full, root, 100).fill()).toBe(false)
   expect(await exists(join(root, 'reserve'))).toBe(false)

@@ -5,9 +5,8 @@
  */
 import type { JsonObject } from '../../record/record.ts'
 import type { Importer, Item, ParentItem, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
 import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, stemOf } from '../values.ts'
-import { damageOf, fileOf, firstObjects, headOf, rawEntry, without } from './raw.ts'
+import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'codex'
 const LINES = new Set([
@@ -36,12 +35,7 @@ async function* read(source: Source): AsyncGenerator<Item> {
   const reader = new Reader(source)
   // Other types may come; inside a fragment, a payload is whole too, but has no payload.
   const isLine = (line: JsonObject): boolean => typeof line.type === 'string' && asObject(line.payload) !== undefined
-  for await (const reads of readRecords(fileOf(source), isLine))
-    for (const read of reads) {
-      if ('kind' in read) yield* reader.damage(read)
-      else yield* reader.line(read.record, read.recovered)
-    }
-  yield* reader.end()
+  yield* readThrough(source, isLine, reader)
 }
 
 interface Event {
@@ -50,7 +44,7 @@ interface Event {
   readonly at: string | undefined
 }
 
-class Reader {
+class Reader implements LineReader {
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []

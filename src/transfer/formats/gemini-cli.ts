@@ -5,7 +5,6 @@
  */
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
 import {
   asArray,
   asCount,
@@ -20,7 +19,7 @@ import {
   contentText,
   stemOf,
 } from '../values.ts'
-import { damageOf, fileOf, firstObjects, headOf, rawEntry, readOne, without } from './raw.ts'
+import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readOne, readThrough, without } from './raw.ts'
 
 const NAME = 'gemini-cli'
 const TYPES = new Set(['user', 'gemini', 'info', 'error', 'warning'])
@@ -51,22 +50,16 @@ async function* readWhole(source: Source): AsyncGenerator<Item> {
   const { value, damage, recovered } = await readOne(source, ['messages'], isMessage)
   const document = asObject(value as JsonObject | undefined)
   const reader = new Reader(source)
-  yield* reader.record(without(document ?? {}, 'messages'), recovered)
+  yield* reader.line(without(document ?? {}, 'messages'), recovered)
   for (const one of damage) yield* reader.damage(one)
-  for (const message of asObjects(document?.messages)) yield* reader.record(message, recovered)
+  for (const message of asObjects(document?.messages)) yield* reader.line(message, recovered)
 }
 
 async function* readLog(source: Source): AsyncGenerator<Item> {
-  const reader = new Reader(source)
-  for await (const reads of readRecords(fileOf(source), isRecord))
-    for (const read of reads) {
-      if ('kind' in read) yield* reader.damage(read)
-      else yield* reader.record(read.record, read.recovered)
-    }
-  yield* reader.end()
+  yield* readThrough(source, isRecord, new Reader(source))
 }
 
-class Reader {
+class Reader implements LineReader {
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
@@ -89,7 +82,7 @@ class Reader {
     if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
   }
 
-  *record(record: JsonObject, recovered: boolean): Generator<Item> {
+  *line(record: JsonObject, recovered: boolean): Generator<Item> {
     if (this.#session === undefined) yield* this.#begin(record)
     const session = this.#session as string
     const set = asObject(record.$set)

@@ -4,9 +4,8 @@
  */
 import type { JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
-import { damageOf, fileOf, firstObjects, headOf, rawEntry, without } from './raw.ts'
+import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'pi'
 const ENTRIES = new Set(
@@ -28,16 +27,10 @@ function isRecord(line: JsonObject): boolean {
 }
 
 async function* read(source: Source): AsyncGenerator<Item> {
-  const reader = new Reader(source)
-  for await (const reads of readRecords(fileOf(source), isRecord))
-    for (const read of reads) {
-      if ('kind' in read) yield* reader.damage(read)
-      else yield* reader.line(read.record, read.recovered)
-    }
-  yield* reader.end()
+  yield* readThrough(source, isRecord, new Reader(source))
 }
 
-class Reader {
+class Reader implements LineReader {
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []

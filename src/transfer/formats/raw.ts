@@ -1,7 +1,7 @@
 /** What importers do alike. */
 import type { Json, JsonObject } from '../../record/record.ts'
-import type { DamageItem, EntryItem, MessageItem, Source, SourceFile } from '../item.ts'
-import { type ReadDocument, readDocument } from '../lines.ts'
+import type { DamageItem, EntryItem, Item, MessageItem, Source, SourceFile } from '../item.ts'
+import { type ReadDocument, readDocument, readRecords } from '../lines.ts'
 import type { IsRecord } from '../salvage.ts'
 import { type ContentIds, digest } from '../values.ts'
 
@@ -39,6 +39,23 @@ export function fileOf(source: Source): SourceFile {
 
 export function readOne(source: Source, arrays: readonly string[], isRecord: IsRecord): Promise<ReadDocument> {
   return readDocument(fileOf(source), arrays, isRecord)
+}
+
+/** What makes items of a log, line by line. */
+export interface LineReader {
+  damage(damage: DamageItem): Iterable<Item>
+  line(record: JsonObject, recovered: boolean): Iterable<Item>
+  end(): Iterable<Item>
+}
+
+/** Has a log read by a reader, to its end. */
+export async function* readThrough(source: Source, isRecord: IsRecord, reader: LineReader): AsyncGenerator<Item> {
+  for await (const reads of readRecords(fileOf(source), isRecord))
+    for (const read of reads) {
+      if ('kind' in read) yield* reader.damage(read)
+      else yield* reader.line(read.record, read.recovered)
+    }
+  yield* reader.end()
 }
 
 /** Objects at the beginning of a file, as many as are whole there; none of a file that is one long document. */
