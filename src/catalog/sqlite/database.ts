@@ -86,13 +86,24 @@ function bind(path: string): Binding {
   const require = createRequire(import.meta.url)
   let native: { DatabaseSync: new (path: string) => Native } | undefined
   try {
-    native = require('node:sqlite') as typeof native
+    native = unwarned(() => require('node:sqlite') as typeof native)
   } catch {
     // This Node has none.
   }
   if (native !== undefined) return bindNative(new native.DatabaseSync(path))
   const Libsql = require('libsql') as new (path: string) => Binding
   return new Libsql(path)
+}
+
+/** Node 22 tells everybody who uses `node:sqlite` that it may change; whoever runs Holdfast can do nothing about that. */
+function unwarned<T>(load: () => T): T {
+  const { emitWarning } = process
+  process.emitWarning = () => undefined
+  try {
+    return load()
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }
 
 /** `node:sqlite`, which takes values one by one where libsql takes them together. */
@@ -150,7 +161,7 @@ function guarded<T>(call: () => T): T {
       throw new CatalogUnavailable(isFound ? 'unwritable' : 'absent', `SQLite cannot be used here: ${message}`, { cause: error })
     }
     // A statement that does not fit, or a row that was there: the tables are not those that this software makes, or contradict themselves.
-    if ([CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff)) throw new CatalogBroken(message, { cause: error })
-    throw new CatalogUnavailable([BUSY, LOCKED].includes(code & 0xff) ? 'busy' : 'unwritable', message, { cause: error })
+    if ([CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff)) throw new CatalogBroken(`SQLite: ${message}`, { cause: error })
+    throw new CatalogUnavailable([BUSY, LOCKED].includes(code & 0xff) ? 'busy' : 'unwritable', `SQLite: ${message}`, { cause: error })
   }
 }
