@@ -12,7 +12,7 @@ import type { Held } from './replicas.ts'
 export interface PurgeOptions {
   /** Only what was deleted at least this long ago; 30 days unless told. */
   readonly olderThanMs?: number
-  /** Only tells what would be done. */
+  /** Only tells what would be done, with the length of what would go. */
   readonly dryRun?: boolean
 }
 
@@ -48,7 +48,7 @@ async function purgeOne(parts: StoreParts, name: string, before: string, dryRun:
   if (due === undefined) return undefined
   const told = { session: state.id ?? name, deletedAt: state.deletedAt ?? state.createdAt }
   if (isReached(state, due)) return { ...told, action: 'kept', freedBytes: 0 }
-  if (dryRun) return { ...told, action: 'purged', freedBytes: 0 }
+  if (dryRun) return { ...told, action: 'purged', freedBytes: await lengthOf(held, due, state) }
   const freedBytes = await remove(held, due, before)
   if (freedBytes === undefined) return undefined
   if (due === 'all' && state.parent !== null) await letGo(parts, state.parent.session, state.id)
@@ -89,6 +89,12 @@ async function remove({ replica, journal }: Held, due: Due, before: string): Pro
   const { state } = await replica.read()
   const kept = (await journal.segments()).findLast((first) => first <= state.born)
   return kept === undefined ? undefined : journal.purge(kept)
+}
+
+async function lengthOf({ replica, journal }: Held, due: Due, { born }: SessionState): Promise<number> {
+  const segments = await journal.segments()
+  const end = due === 'all' ? await replica.end() : segments.findLast((first) => first <= born)
+  return (end ?? 0) - (segments[0] ?? 0)
 }
 
 /** The parent need not keep what this session shared with it. */

@@ -95,6 +95,23 @@ test('F29 cleanup deletes live data: nothing goes by itself, and of what was del
   expect(await purge(store)).toEqual([])
 })
 
+test('a dry run of a purge tells how much would go', async () => {
+  const store = await directory().open()
+  const session = await store.session('s')
+  for (let i = 0; i < 5; i++) await session.append({ role: 'user', content: 'x'.repeat(300_000) })
+  await session.delete()
+  const freed = async (dryRun: boolean): Promise<number> => {
+    for await (const { freedBytes } of store.purge({ olderThanMs: -DAY_MS, dryRun })) return freedBytes
+    return 0
+  }
+  const told = await freed(true)
+  const done = await freed(false)
+  expect(told).toBeGreaterThan(1_500_000)
+  // The seal that a purge begins with is freed too.
+  expect(done - told).toBeGreaterThanOrEqual(0)
+  expect(done - told).toBeLessThan(1000)
+})
+
 test('F29 cleanup deletes live data: a session restored while a purge looks at it stays whole', async () => {
   const [here, there] = [await directory().open(), await directory().open()]
   const session = await there.session('s')
