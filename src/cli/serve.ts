@@ -16,7 +16,7 @@ interface Options {
 }
 
 /** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
-const LIMITS = { replicas: 500, idCacheBytes: 8 * 1024 * 1024 }
+const LIMITS = { idCacheBytes: 8 * 1024 * 1024 }
 
 /** Where the key of this machine is kept: with the store if that is a directory. */
 const KEY_FILE = 'server.key'

@@ -50,9 +50,9 @@ export const LIMITS = {
   /** Kept free by a file of its own, and released for delete, purge and seal. */
   reserveBytes: 1024 * 1024,
   /** Sessions that one store keeps in memory. */
-  replicas: 1000,
-  /** Segments that one store keeps open. */
-  openSegments: 256,
+  replicas: 2500,
+  /** Segments that one store keeps open; fewer where the system does not give as many files. */
+  openSegments: 2500,
   /** Parts of id files that one store keeps in memory. */
   idCacheBytes: 16 * 1024 * 1024,
   /** A feed file is left for a new one once it holds this much; this many are kept. */

@@ -206,6 +206,20 @@ describe('a file that cannot be opened', () => {
     segment.release()
   })
 
+  test('because the system gives no more files: half of those that nobody uses are closed, and it is opened', async () => {
+    segments = new OpenSegments(disk, new Directories(disk, directory), 100)
+    await touch(...Array.from({ length: 40 }, (_, i) => i))
+    const used = await hold(0, false)
+    let refusals = 0
+    refuse = () => (refusals++ === 0 ? 'EMFILE' : undefined)
+    await touch(1000)
+    expect(opened).toHaveLength(20)
+    expect(used.closed).toBe(false)
+    used.release()
+    await touch(1001)
+    expect(opened).toHaveLength(20)
+  })
+
   test.each([
     ['EIO', 'UNREADABLE'],
     ['EACCES', 'UNREADABLE'],

@@ -1,18 +1,21 @@
 /**
- * The segments that this process holds open: bounded, the longest unused one is closed first. Remembers which files a sync has failed
+ * The segments that this process holds open: bounded, the longest unused one is closed first, and by what the system gives. Remembers which files a sync has failed
  * on, also after they were closed: a newly opened file would not be told by the system.
  */
 import { dirname } from 'node:path'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
-import { isMissing, isReadOnly, unreadable } from './failures.ts'
+import { isExhausted, isMissing, isReadOnly, unreadable } from './failures.ts'
 import { segmentFile } from './names.ts'
 import { type Poison, Segment } from './segment.ts'
+
+/** So many are held however few files the system gives: below that, something else holds them. */
+const FEWEST = 16
 
 export class OpenSegments {
   readonly #disk: Disk
   readonly #directories: Directories
-  readonly #limit: number
+  #limit: number
   /** In order of use. */
   readonly #open = new Map<string, Segment>()
   /** The one that was used last. */
@@ -80,8 +83,13 @@ export class OpenSegments {
 
   async #openNow(path: string, directory: string, first: number, create: boolean): Promise<Segment | undefined> {
     let writable = true
+    const mode = create ? 'create' : 'append'
     const file = await this.#disk
-      .open(path, create ? 'create' : 'append')
+      .open(path, mode)
+      .catch((error: unknown) => {
+        if (!isExhausted(error) || this.#open.size === 0) throw error
+        return this.#withFewer().then(() => this.#disk.open(path, mode))
+      })
       .catch((error: unknown) => {
         if (!isReadOnly(error)) throw error
         writable = false
@@ -95,17 +103,25 @@ export class OpenSegments {
     const segment = new Segment({ first, file, writable, directory, directories: this.#directories, poison: this.#poisoned.get(path) })
     this.#open.set(path, segment)
     this.#latest = segment
-    this.#evict(segment)
+    void this.#evict(segment)
     return segment
   }
 
-  #evict(opened: Segment): void {
+  /** The system has no more files to give: from now on half as many are held. */
+  async #withFewer(): Promise<void> {
+    this.#limit = Math.max(FEWEST, Math.floor(this.#open.size / 2))
+    await this.#evict()
+  }
+
+  async #evict(opened?: Segment): Promise<void> {
+    const closing: Promise<void>[] = []
     for (const [path, segment] of this.#open) {
-      if (this.#open.size <= this.#limit) return
+      if (this.#open.size <= this.#limit) break
       if (segment.inUse || segment === opened) continue
       this.#open.delete(path)
-      void segment.close()
+      closing.push(segment.close())
     }
+    await Promise.all(closing)
   }
 }
 
