@@ -24,6 +24,10 @@ export interface KeyEntry {
 /** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
+const digits = Buffer.alloc(32)
+
 export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry', key: string): KeyHash {
-  return hash('sha256', `${kind} ${key}`, 'hex').slice(0, 32)
+  // A piece of a text keeps the whole of it in memory, for as long as the key is remembered.
+  digits.write(hash('sha256', `${kind} ${key}`, 'hex'), 0, 32, 'latin1')
+  return digits.toString('latin1')
 }
