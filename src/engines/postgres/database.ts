@@ -10,7 +10,8 @@ import { failureOf, isForgottenStatement, isLost, isPassing, NotConnected } from
 import { type PostgresPlace, readPlace } from './place.ts'
 
 export interface Statement {
-  readonly name: string
+  /** Prepared under this name; without one, planned each time. */
+  readonly name?: string
   readonly text: string
 }
 
@@ -66,7 +67,7 @@ export class Database {
 
   async #query(client: pg.PoolClient, { name, text }: Statement, values: readonly unknown[]): Promise<{ rows: Row[] }> {
     const query = { text, values: [...values], types: TYPES }
-    if (!this.#areNamed) return client.query(query)
+    if (!this.#areNamed || name === undefined) return client.query(query)
     try {
       return await client.query({ ...query, name: `holdfast_${this.schema}_${name}`.slice(0, 63) })
     } catch (error) {

@@ -2,7 +2,9 @@
  * The PostgreSQL engine: a store in a database, for any number of machines. The same lines stand at the same positions as on every engine.
  * migrations.ts describes the tables, appends.ts how they are written to, feed.ts how others notice; docs/postgres.md how to run it.
  */
+
 import { Calls } from '../../engine/calls.ts'
+import type { Catalog } from '../../engine/catalog.ts'
 import { type Clock, systemClock } from '../../engine/clock.ts'
 import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
 import type { Changes, Engine, Journal } from '../../engine/port.ts'
@@ -44,7 +46,7 @@ export async function openPostgresEngine({
     if (store.id === null) throw new HoldfastError('DAMAGED', 'The table `store` of this store is empty. Restore it from a backup.')
     const feed = new Feed({ database, clock, storeId: store.id, told: store.told })
     const appends = new Appends(database, statements, clock)
-    return new PostgresEngine(warningsOf(store), { database, statements, appends, feed, keysOf, calls: new Calls() })
+    return new PostgresEngine(warningsOf(store), { database, statements, appends, feed, keysOf, calls: new Calls() }, clock)
   } catch (error) {
     await database.close().catch(() => undefined)
     throw error instanceof TypeError ? error : failureOf(error, 'The store could not be opened', 'write')
@@ -69,9 +71,11 @@ class PostgresEngine implements Engine {
   readonly supports = { durable: true, shared: true }
   readonly warnings: readonly string[]
   readonly #parts: JournalParts
+  readonly #clock: Clock
 
-  constructor(warnings: readonly string[], parts: JournalParts) {
+  constructor(warnings: readonly string[], parts: JournalParts, clock: Clock) {
     this.warnings = warnings
+    this.#clock = clock
     this.#parts = parts
   }
 
@@ -105,6 +109,15 @@ class PostgresEngine implements Engine {
   watch(hint: () => void): () => void {
     this.#parts.calls.refuseClosed()
     return this.#parts.feed.watch(hint)
+  }
+
+  async catalog({ anew }: { readonly anew: boolean }): Promise<Catalog> {
+    this.#parts.calls.refuseClosed()
+    // Loaded when it is wanted: a process that only appends has no catalog.
+    const { PostgresCatalog } = await import('./catalog/catalog.ts')
+    const catalog = new PostgresCatalog(this.#parts.database, this.#clock)
+    if (anew) await catalog.clear()
+    return catalog
   }
 
   async close(): Promise<void> {
