@@ -6,10 +6,16 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { stopSharedServer } from './postgres/server.ts'
 
 export async function setup(): Promise<void> {
   if (process.env.HOLDFAST_BUILT === '1') return
   await Promise.all([build('--tests'), build()])
+}
+
+/** Tests that need PostgreSQL have started one server for all of them. */
+export async function teardown(): Promise<void> {
+  await stopSharedServer()
 }
 
 async function build(...words: string[]): Promise<void> {

@@ -1,10 +1,10 @@
 /** The same answers without a catalog, by looking at every session: slow, and right. For when a catalog cannot be used. */
+import { canonical } from '../engine/canonical.ts'
 import type { ExtractionRow, ListedRow, ListFilter, ListQuery, SessionPut, StatsRow, TaskQuery, TaskRow } from '../engine/catalog.ts'
 import type { Engine } from '../engine/port.ts'
 import type { Json } from '../record/record.ts'
 import type { Usage } from '../session/state.ts'
 import { comparePlaces, compareTexts, placeOf } from '../store/list-order.ts'
-import { canonical } from './canonical.ts'
 import { Examiner } from './examiner.ts'
 
 const BATCH = 128

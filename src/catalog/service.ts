@@ -268,6 +268,12 @@ export class CatalogService implements CatalogRequests {
 
   async #openAnew(): Promise<Opened> {
     const { engine, ids, spawn } = this.#options
+    const { signal } = this.#closing
+    if (engine.catalog !== undefined) {
+      const catalog = await engine.catalog({ anew: false })
+      this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path: '' }
+      return this.#opened
+    }
     const { directory } = engine
     let path =
       directory === undefined || this.#elsewhere !== undefined ? '' : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
@@ -279,7 +285,6 @@ export class CatalogService implements CatalogRequests {
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
-    const { signal } = this.#closing
     this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
   }
@@ -288,6 +293,7 @@ export class CatalogService implements CatalogRequests {
   async #renew(broken: string | undefined): Promise<void> {
     const { engine, ids } = this.#options
     await this.#shut()
+    if (engine.catalog !== undefined) return (await engine.catalog({ anew: true })).close()
     const { directory } = engine
     if (directory === undefined || this.#elsewhere !== undefined) return
     if (broken === undefined || (await currentFile(directory)) === broken) await newFile(directory, ids)

@@ -15,6 +15,21 @@ export function spaced(text: string): string {
   return MAY_BE_DENSE.test(text) ? text.replace(DENSE_CHARACTER, ' $& ') : text
 }
 
+/** Longer ones are looked for by their beginning. */
+const WORD_LENGTH = 255
+
+/** The words of a text in their order, in small letters, without accents: for indexes that take words one by one. */
+export function wordsIn(text: string): string[] {
+  const plain = spaced(text)
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+    .toLowerCase()
+  return (plain.match(/[\p{L}\p{M}\p{N}\p{Co}]+/gu) ?? []).map((word) =>
+    word.length > WORD_LENGTH ? word.slice(0, WORD_LENGTH).toWellFormed() : word,
+  )
+}
+
 /** Terms beyond these are not looked for. */
 const MOST_TERMS = 32
 const WORD = /[\p{L}\p{N}\p{Co}]/u

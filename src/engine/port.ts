@@ -8,6 +8,7 @@
 import type { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
+import type { Catalog } from './catalog.ts'
 
 export interface Engine {
   readonly supports: Supports
@@ -40,6 +41,12 @@ export interface Engine {
    * more than lines. Changes nothing; may run while others write. UNREADABLE if it cannot look.
    */
   inspect?(name?: string): AsyncIterable<Oddity>
+
+  /**
+   * The catalog that lies in the store itself, for an engine that has such a place; without it, one is kept beside the store. `anew`: what it
+   * held is forgotten first. Any number may be open at once.
+   */
+  catalog?(options: { readonly anew: boolean }): Promise<Catalog>
 
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>

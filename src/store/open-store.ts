@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { openFilesEngine } from '../engines/files/engine.ts'
+import type { PostgresPlace } from '../engines/postgres/place.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
 import { sessionModel } from '../session/model.ts'
@@ -15,6 +16,8 @@ export interface OpenOptions {
   readonly space?: string
   /** For one process alone, on a file system that does not keep the appends of several in one order. */
   readonly exclusive?: boolean
+  /** False: the tables of a store in PostgreSQL are left as they are, for a user who may not change them. */
+  readonly migrate?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
@@ -24,11 +27,14 @@ export interface OpenOptions {
   readonly brief?: boolean
 }
 
-/** Opens the store in a directory, which is made if need be; or one in memory, with `memory:`; or one on an engine of your own. */
-export async function openStore(where: string | Engine, options: OpenOptions = {}): Promise<Store> {
+/**
+ * Opens the store in a directory, which is made if need be; or one in PostgreSQL, with `postgres://…` or what else is known of the place; or one in
+ * memory, with `memory:`; or one on an engine of your own.
+ */
+export async function openStore(where: string | PostgresPlace | Engine, options: OpenOptions = {}): Promise<Store> {
   const { space = 'default', clock = systemClock, ids = systemIds, limits = {}, wrap = (engine) => engine } = options
   checkId('The name of a space', space)
-  const engine = wrap(typeof where === 'string' ? await pick(where, options) : where)
+  const engine = wrap(isEngine(where) ? where : await pick(where, options))
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true
@@ -36,8 +42,18 @@ export async function openStore(where: string | Engine, options: OpenOptions = {
   return new Store({ engine, clock, ids, replicas, catalog, space })
 }
 
-async function pick(where: string, { exclusive = false, clock = systemClock, ids = systemIds, limits = {} }: OpenOptions): Promise<Engine> {
+function isEngine(where: string | PostgresPlace | Engine): where is Engine {
+  return typeof where === 'object' && 'journal' in where
+}
+
+async function pick(where: string | PostgresPlace, options: OpenOptions): Promise<Engine> {
+  const { exclusive = false, migrate, clock = systemClock, ids = systemIds, limits = {} } = options
   const { keysOf } = sessionModel
+  if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
+    const { openPostgresEngine } = await import('../engines/postgres/engine.ts')
+    const place = typeof where === 'string' ? { url: where } : where
+    return openPostgresEngine({ ...place, ...(migrate === undefined ? {} : { migrate }), keysOf, clock })
+  }
   if (where === 'memory:') {
     // Loaded when it is wanted: a command that begins anew for each message would pay for it every time.
     const { openMemoryEngine } = await import('../engines/memory/engine.ts')
@@ -45,7 +61,7 @@ async function pick(where: string, { exclusive = false, clock = systemClock, ids
   }
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(where)?.[1]
   if (where === '' || scheme !== undefined) {
-    throw new TypeError(`A store is a directory or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
+    throw new TypeError(`A store is a directory, postgres://… or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
   }
   return openFilesEngine({ directory: where, keysOf, exclusive, clock, ids, limits })
 }

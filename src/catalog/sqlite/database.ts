@@ -5,6 +5,7 @@
  */
 import { createRequire } from 'node:module'
 import { CatalogBroken, CatalogUnavailable } from '../../engine/catalog.ts'
+import { isWithoutNul, withNul, withoutNul } from '../../engine/nul.ts'
 
 export type Value = string | number | null
 export type Row = Readonly<Record<string, Value>>
@@ -124,26 +125,17 @@ function bindNative(database: Native): Binding {
   }
 }
 
-/** Libsql reads a text up to its first NUL only. Escaped in both directions, so that any text comes back as it was. */
-const ESCAPE = '\ue000'
-const ESCAPED_NUL = `${ESCAPE}0`
-const ESCAPED_ESCAPE = `${ESCAPE}1`
-
+/** Libsql reads a text up to its first NUL only. */
 function bound(value: Value): Value {
-  if (typeof value !== 'string' || !(value.includes('\0') || value.includes(ESCAPE))) return value
-  return value.replaceAll(ESCAPE, ESCAPED_ESCAPE).replaceAll('\0', ESCAPED_NUL)
+  return typeof value === 'string' ? withoutNul(value) : value
 }
 
 function unbound(row: Row): Row {
   let isEscaped = false
-  for (const key in row) isEscaped ||= typeof row[key] === 'string' && row[key].includes(ESCAPE)
+  for (const key in row) isEscaped ||= typeof row[key] === 'string' && isWithoutNul(row[key])
   if (!isEscaped) return row
-  const texts = Object.entries(row).map(([key, value]) => [key, typeof value === 'string' ? unescaped(value) : value])
+  const texts = Object.entries(row).map(([key, value]) => [key, typeof value === 'string' ? withNul(value) : value])
   return Object.fromEntries(texts) as Row
-}
-
-function unescaped(text: string): string {
-  return text.replaceAll(ESCAPED_NUL, '\0').replaceAll(ESCAPED_ESCAPE, ESCAPE)
 }
 
 /** SQLite's primary result codes. */

@@ -1,8 +1,8 @@
 /** Lists: one statement, which reads its page off an index. */
+import { digest } from '../../engine/canonical.ts'
 import type { ListedRow, ListFilter, ListOrder, ListQuery } from '../../engine/catalog.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Database, Value } from './database.ts'
-import { digest } from './put.ts'
 
 const COLUMN: Readonly<Record<ListOrder, string>> = { updated: 'updated', created: 'created', title: 'title_key' }
 

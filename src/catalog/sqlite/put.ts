@@ -1,9 +1,7 @@
 /** Putting what was seen of sessions. Each function runs inside a transaction of its caller. */
-import { hash } from 'node:crypto'
+import { digest } from '../../engine/canonical.ts'
 import type { SessionPut, SummaryPut, TextPut } from '../../engine/catalog.ts'
-import type { Json } from '../../record/record.ts'
 import type { Stretch } from '../../session/state.ts'
-import { canonical } from '../canonical.ts'
 import type { Database } from './database.ts'
 import { type Document, KINDS, putDocuments, removeDocuments, replaceDocument } from './documents.ts'
 
@@ -76,12 +74,6 @@ function putFilters(database: Database, sid: number, { space, tags, metadata, us
     database.run('INSERT INTO fields VALUES (?, ?, ?, ?)', space, field, digest(value), sid)
   for (const { model, calls, inputTokens, outputTokens } of usage)
     database.run('INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)', space, model, sid, calls, inputTokens, outputTokens)
-}
-
-/** What a field of metadata is compared by. */
-export function digest(value: Json): string {
-  const text = canonical(value)
-  return text.length <= 64 ? text : hash('sha256', text, 'hex')
 }
 
 function putTitle(database: Database, sid: number, { space, title, tags }: SessionPut): void {

@@ -1,9 +1,10 @@
 /** The files engine: a store in a directory, for any number of processes on one machine, with no locks. docs/format.md describes what lies on the disk. */
 import { dirname, join, resolve } from 'node:path'
+import { Calls } from '../../engine/calls.ts'
 import { type Clock, systemClock } from '../../engine/clock.ts'
 import { type Ids, systemIds } from '../../engine/ids.ts'
+import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
 import type { Changes, Engine, Journal, Oddity } from '../../engine/port.ts'
-import { HoldfastError } from '../../errors.ts'
 import type { KeysOf } from '../../record/keys.ts'
 import { LIMITS, type Limits } from '../../record/limits.ts'
 import { Directories } from './directories.ts'
@@ -15,7 +16,6 @@ import { IdIndexes } from './id-indexes.ts'
 import { identify } from './identity.ts'
 import { inspectStore } from './inspect.ts'
 import { FilesJournal, type JournalParts } from './journal.ts'
-import { isJournalName, journalName, spaceName } from './names.ts'
 import { nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
 import { requirePromise } from './promise.ts'
@@ -112,15 +112,12 @@ class FilesEngine implements Engine {
   readonly warnings: readonly string[]
   readonly directory?: string
   readonly #parts: JournalParts
-  /** Calls under way, and who waits until there are none. */
-  #underWay = 0
-  #idle: (() => void) | undefined
-  #closed = false
+  readonly #calls = new Calls()
 
   constructor(warnings: readonly string[], directory: string | undefined, parts: Omit<JournalParts, 'track'>) {
     this.warnings = warnings
     if (directory !== undefined) this.directory = directory
-    this.#parts = { ...parts, track: (work) => this.#track(work) }
+    this.#parts = { ...parts, track: (work) => this.#calls.track(work) }
   }
 
   name(space: string, id: string): string {
@@ -145,33 +142,28 @@ class FilesEngine implements Engine {
   }
 
   changes(cursor?: string): Promise<Changes> {
-    return this.#track(() => this.#parts.feed.changes(cursor))
+    return this.#calls.track(() => this.#parts.feed.changes(cursor))
   }
 
   watch(hint: () => void): () => void {
-    if (this.#closed) throw closed()
+    this.#calls.refuseClosed()
     return this.#parts.feed.watch(hint)
   }
 
   inspect(name?: string): AsyncGenerator<Oddity> {
-    if (this.#closed) throw closed()
+    this.#calls.refuseClosed()
     return name === undefined ? inspectStore(this.#parts.disk, this.#parts.root) : new FilesJournal(name, this.#parts).inspect()
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    while (this.#underWay > 0) {
-      await new Promise<void>((resolve) => {
-        this.#idle = resolve
-      })
-    }
+    await this.#calls.close()
     await this.#parts.indexes.close()
     await this.#parts.segments.close()
     await this.#parts.feed.close()
   }
 
   async #list(path: string): Promise<string[]> {
-    return this.#track(async () => {
+    return this.#calls.track(async () => {
       try {
         return await this.#parts.disk.list(path)
       } catch (error) {
@@ -181,23 +173,4 @@ class FilesEngine implements Engine {
       }
     })
   }
-
-  /** Runs at once: the first part of an append must not leave the thread. */
-  #track<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(closed())
-    this.#underWay++
-    const result = work()
-    // Beside the caller's way, not in it: every step between the disk and the caller delays an append.
-    result.then(this.#ended, this.#ended)
-    return result
-  }
-
-  readonly #ended = (): void => {
-    this.#underWay--
-    if (this.#underWay === 0) this.#idle?.()
-  }
-}
-
-function closed(): HoldfastError {
-  return new HoldfastError('CLOSED', 'The store is closed. Open it again.')
 }

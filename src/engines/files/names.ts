@@ -1,22 +1,4 @@
-/**
- * Where a session's journal lies: `<32 hex of sha256(space)>/<2 hex>/<slug>-<32 hex of sha256(space NUL id)>` under `sessions/`. The
- * hashes make names injective, bounded and free of case; the slug is for people. The id itself stands in the journal's first record.
- */
-import { hash } from 'node:crypto'
-
-export function journalName(space: string, id: string): string {
-  const digest = sha256(`${space}\0${id}`)
-  return `${spaceName(space)}/${digest.slice(0, 2)}/${slug(id)}-${digest}`
-}
-
-export function spaceName(space: string): string {
-  return sha256(space)
-}
-
-/** A name that did not come from here could lead anywhere on the disk. */
-export function isJournalName(name: string): boolean {
-  return /^[0-9a-f]{32}\/[0-9a-f]{2}\/[a-z0-9-]{0,24}-[0-9a-f]{32}$/.test(name)
-}
+/** What the files of a journal are called. They lie under `sessions/`, in a directory that is named like the journal. */
 
 export function segmentFile(first: number): string {
   return `${String(first).padStart(16, '0')}.jsonl`
@@ -30,16 +12,4 @@ export function idFile(first: number): string {
 export function firstOf(file: string, kind: 'jsonl' | 'ids'): number | undefined {
   const match = /^(\d{16})\.(jsonl|ids)$/.exec(file)
   return match?.[2] === kind ? Number(match[1]) : undefined
-}
-
-function slug(id: string): string {
-  return id
-    .slice(0, 24)
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '-')
-    .slice(0, 24)
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text, 'hex').slice(0, 32)
 }

@@ -3,6 +3,7 @@
  * earlier engine never fits by chance. The log is bounded: a cursor from before what is kept is answered with a reset.
  */
 import type { Changes } from '../../engine/port.ts'
+import { Watchers } from '../../engine/watchers.ts'
 
 /** Changes that are kept at least; up to twice as many are, so that trimming costs nothing per change. */
 const KEPT_CHANGES = 65_536
@@ -13,9 +14,7 @@ export class Feed {
   #names: string[] = []
   /** How many changes were made before the first one that is kept. */
   #trimmed = 0
-  /** Each is an object of its own, because one function may be handed in twice and is then stopped once. */
-  #watchers = new Set<{ readonly hint: () => void }>()
-  #hinting = false
+  readonly #watchers = new Watchers()
 
   constructor(epoch: string, kept = KEPT_CHANGES) {
     this.#epoch = epoch
@@ -28,7 +27,7 @@ export class Feed {
       this.#trimmed += this.#names.length - this.#kept
       this.#names = this.#names.slice(-this.#kept)
     }
-    this.#hintSoon()
+    this.#watchers.hint()
   }
 
   since(cursor: string | undefined): Changes {
@@ -40,11 +39,7 @@ export class Feed {
   }
 
   watch(hint: () => void): () => void {
-    const watcher = { hint }
-    this.#watchers.add(watcher)
-    return () => {
-      this.#watchers.delete(watcher)
-    }
+    return this.#watchers.add(hint)
   }
 
   close(): void {
@@ -56,17 +51,5 @@ export class Feed {
     const [epoch, count, ...rest] = cursor.split('.')
     if (epoch !== this.#epoch || count === undefined || rest.length > 0 || !/^\d{1,15}$/.test(count)) return undefined
     return Number(count)
-  }
-
-  /** Hints come after the call that made the change, and one stands for all changes of a burst. */
-  #hintSoon(): void {
-    if (this.#hinting || this.#watchers.size === 0) return
-    this.#hinting = true
-    queueMicrotask(() => {
-      this.#hinting = false
-      for (const watcher of [...this.#watchers]) {
-        if (this.#watchers.has(watcher)) watcher.hint()
-      }
-    })
   }
 }

@@ -1,4 +1,5 @@
 /** JSON whose fields stand in one order, so that equal values are equal texts. */
+import { hash } from 'node:crypto'
 import type { Json, JsonObject } from '../record/record.ts'
 
 export function canonical(value: Json): string {
@@ -7,4 +8,10 @@ export function canonical(value: Json): string {
   const object = value as JsonObject
   const fields = Object.keys(object).sort()
   return `{${fields.map((field) => `${JSON.stringify(field)}:${canonical(object[field] as Json)}`).join(',')}}`
+}
+
+/** What a catalog compares a field of metadata by. */
+export function digest(value: Json): string {
+  const text = canonical(value)
+  return text.length <= 64 ? text : hash('sha256', text, 'hex')
 }

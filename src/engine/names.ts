@@ -1,0 +1,32 @@
+/**
+ * The names of journals, the same on every engine that keeps more than one process's memory, so that a journal can move from one to another:
+ * `<32 hex of sha256(space)>/<2 hex>/<slug>-<32 hex of sha256(space NUL id)>`. The hashes make names injective, bounded and free of case; the
+ * slug is for people. The id itself stands in the journal's first record.
+ */
+import { hash } from 'node:crypto'
+
+export function journalName(space: string, id: string): string {
+  const digest = sha256(`${space}\0${id}`)
+  return `${spaceName(space)}/${digest.slice(0, 2)}/${slug(id)}-${digest}`
+}
+
+export function spaceName(space: string): string {
+  return sha256(space)
+}
+
+/** A name that did not come from here could lead anywhere. */
+export function isJournalName(name: string): boolean {
+  return /^[0-9a-f]{32}\/[0-9a-f]{2}\/[a-z0-9-]{0,24}-[0-9a-f]{32}$/.test(name)
+}
+
+function slug(id: string): string {
+  return id
+    .slice(0, 24)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '-')
+    .slice(0, 24)
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32)
+}

@@ -1,0 +1,128 @@
+/**
+ * The PostgreSQL engine: a store in a database, for any number of machines. The same lines stand at the same positions as on every engine.
+ * migrations.ts describes the tables, appends.ts how they are written to, feed.ts how others notice; docs/postgres.md how to run it.
+ */
+
+import { Calls } from '../../engine/calls.ts'
+import type { Catalog } from '../../engine/catalog.ts'
+import { type Clock, systemClock } from '../../engine/clock.ts'
+import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
+import type { Changes, Engine, Journal } from '../../engine/port.ts'
+import { HoldfastError } from '../../errors.ts'
+import type { KeysOf } from '../../record/keys.ts'
+import { Appends } from './appends.ts'
+import { Database, type Row } from './database.ts'
+import { failureOf } from './failures.ts'
+import { Feed } from './feed.ts'
+import { type JournalParts, PostgresJournal } from './journal.ts'
+import { migrate, requireMigrated } from './migrate.ts'
+import type { PostgresPlace } from './place.ts'
+import { statementsOf } from './statements.ts'
+
+export interface PostgresEngineOptions extends PostgresPlace {
+  /** Which keys a record holds, for the table of keys. */
+  readonly keysOf: KeysOf
+  /** False: the tables are left as they are. A store whose tables are missing or old is refused then. */
+  readonly migrate?: boolean
+  readonly clock?: Clock
+}
+
+const NAMES_PAGE = 1000
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+/** Opens the store, and makes its tables if need be. TypeError for an address that is none; UNAVAILABLE, UNSUPPORTED_VERSION, FAILED_PRECONDITION. */
+export async function openPostgresEngine({
+  keysOf,
+  migrate: mayMigrate = true,
+  clock = systemClock,
+  ...place
+}: PostgresEngineOptions): Promise<Engine> {
+  const database = new Database(place, clock)
+  try {
+    if (mayMigrate) await migrate(database)
+    else await requireMigrated(database)
+    const statements = statementsOf(database.schema)
+    const [store] = (await database.run(statements.store)) as [StoreRow]
+    if (store.id === null) throw new HoldfastError('DAMAGED', 'The table `store` of this store is empty. Restore it from a backup.')
+    const feed = new Feed({ database, clock, storeId: store.id, told: store.told })
+    const appends = new Appends(database, statements, clock)
+    return new PostgresEngine(warningsOf(store), { database, statements, appends, feed, keysOf, calls: new Calls() }, clock)
+  } catch (error) {
+    await database.close().catch(() => undefined)
+    throw error instanceof TypeError ? error : failureOf(error, 'The store could not be opened', 'write')
+  }
+}
+
+interface StoreRow extends Row {
+  readonly id: string | null
+  readonly fsync: string
+  readonly recovering: boolean
+  readonly told: boolean
+}
+
+function warningsOf({ fsync, recovering }: StoreRow): string[] {
+  const warnings: string[] = []
+  if (fsync === 'off') warnings.push('The database does not sync to the disk (fsync = off): a power loss may cost what was acknowledged.')
+  if (recovering) warnings.push('The database is a replica: it can be read, a little late, and not be written.')
+  return warnings
+}
+
+class PostgresEngine implements Engine {
+  readonly supports = { durable: true, shared: true }
+  readonly warnings: readonly string[]
+  readonly #parts: JournalParts
+  readonly #clock: Clock
+
+  constructor(warnings: readonly string[], parts: JournalParts, clock: Clock) {
+    this.warnings = warnings
+    this.#clock = clock
+    this.#parts = parts
+  }
+
+  name(space: string, id: string): string {
+    return journalName(space, id)
+  }
+
+  journal(name: string): Journal {
+    if (!isJournalName(name)) throw new TypeError(`"${name}" is not the name of a journal. Names come from name() and names().`)
+    return new PostgresJournal(name, this.#parts)
+  }
+
+  /** Page by page, in the order of keys that never change: one that was there at the call is met. */
+  async *names(space?: string): AsyncGenerator<string> {
+    const { statements } = this.#parts
+    const statement = space === undefined ? statements.names : statements.namesOfSpace
+    let after: Row = { space: space === undefined ? NOBODY : spaceName(space), session: NOBODY }
+    for (;;) {
+      const values = [after.space, after.session, NAMES_PAGE]
+      const rows = await this.#parts.calls.track(() => this.#parts.database.repeat(statement, values, 'The store could not be read'))
+      for (const { name } of rows) yield name as string
+      if (rows.length < NAMES_PAGE) return
+      after = rows.at(-1) as Row
+    }
+  }
+
+  changes(cursor?: string): Promise<Changes> {
+    return this.#parts.calls.track(() => this.#parts.feed.changes(cursor))
+  }
+
+  watch(hint: () => void): () => void {
+    this.#parts.calls.refuseClosed()
+    return this.#parts.feed.watch(hint)
+  }
+
+  async catalog({ anew }: { readonly anew: boolean }): Promise<Catalog> {
+    this.#parts.calls.refuseClosed()
+    // Loaded when it is wanted: a process that only appends has no catalog.
+    const { PostgresCatalog } = await import('./catalog/catalog.ts')
+    const catalog = new PostgresCatalog(this.#parts.database, this.#clock)
+    if (anew) await catalog.clear()
+    return catalog
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.calls.close()
+    await this.#parts.feed.close()
+    await this.#parts.database.close()
+  }
+}

@@ -1,0 +1,166 @@
+/** A handle on one journal. It keeps nothing: every call is a statement, and what is read has been committed, which is durable. */
+import type { Calls } from '../../engine/calls.ts'
+import type { Appended, Chunk, Journal } from '../../engine/port.ts'
+import { JournalFold } from '../../record/fold.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import { LIMITS } from '../../record/limits.ts'
+import type { Line } from '../../record/line.ts'
+import { type Appends, type JournalKey, lineColumns } from './appends.ts'
+import type { Database, Row } from './database.ts'
+import type { Feed } from './feed.ts'
+import type { Statements } from './statements.ts'
+
+/** What all handles of one engine share. */
+export interface JournalParts {
+  readonly database: Database
+  readonly statements: Statements
+  readonly appends: Appends
+  readonly feed: Feed
+  readonly calls: Calls
+  readonly keysOf: KeysOf
+}
+
+const WRITING = 'The journal could not be written'
+
+export class PostgresJournal implements Journal {
+  readonly name: string
+  readonly #parts: JournalParts
+  readonly #key: JournalKey
+
+  constructor(name: string, parts: JournalParts) {
+    this.name = name
+    this.#parts = parts
+    this.#key = { space: name.slice(0, 32), session: name.slice(-32), name }
+  }
+
+  segments(): Promise<number[]> {
+    return this.#parts.calls.track(async () => {
+      const rows = await this.#ask('segments', [])
+      return rows.map(({ first }) => first as number)
+    })
+  }
+
+  read(segment: number, from: number, limit: number = LIMITS.readBytes): Promise<Chunk | undefined> {
+    return this.#parts.calls.track(() => this.#read(segment, from, limit))
+  }
+
+  append(segment: number, at: number, group: Uint8Array): Promise<Appended> {
+    const { calls, appends, feed } = this.#parts
+    return calls.track(async () => {
+      const appended = await appends.append(this.#key, segment, at, group)
+      if (appended.placed > 0) feed.announce()
+      return appended
+    })
+  }
+
+  sync(): Promise<boolean> {
+    return this.#parts.calls.track(async () => true)
+  }
+
+  roll(first: number, preamble: Uint8Array): Promise<void> {
+    return this.#parts.calls.track(async () => {
+      await this.#do('roll', [this.name, first, first + preamble.length, ...lineColumns([{ at: first, group: preamble }])])
+      this.#parts.feed.announce()
+    })
+  }
+
+  lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    return this.#parts.calls.track(async () => {
+      if (keys.length === 0) return []
+      for (const { first, ends } of await this.#ask('unindexed', [from, before])) await this.#index(first as number, ends as number)
+      const rows = await this.#ask('lookup', [[...new Set(keys)], from, before])
+      const entries = new Map(rows.map((row) => [hexOf(row.key), entryOf(row)]))
+      return keys.map((key) => entries.get(key))
+    })
+  }
+
+  remember(segment: number, _end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+    // A hint: what was not put is found missing when it is looked up.
+    this.#parts.calls.track(() => this.#putKeys(segment, keys)).catch(() => undefined)
+  }
+
+  purge(before: number): Promise<number> {
+    return this.#parts.calls.track(async () => {
+      const [row] = await this.#do('purge', [before])
+      const freed = row?.freed as number
+      if (freed > 0) this.#parts.feed.announce()
+      return freed
+    })
+  }
+
+  async close(): Promise<void> {}
+
+  #ask(statement: 'segments' | 'read' | 'unindexed' | 'lookup', values: readonly unknown[]): Promise<Row[]> {
+    const { database, statements } = this.#parts
+    return database.repeat(statements[statement], [this.#key.space, this.#key.session, ...values], 'The journal could not be read')
+  }
+
+  /** Something that may be done twice. */
+  #do(statement: 'roll' | 'purge' | 'index', values: readonly unknown[]): Promise<Row[]> {
+    const { database, statements } = this.#parts
+    return database.repeat(statements[statement], [this.#key.space, this.#key.session, ...values], WRITING, 'write')
+  }
+
+  async #read(segment: number, from: number, limit: number): Promise<Chunk | undefined> {
+    const rows = await this.#ask('read', [segment, from, from + limit])
+    const end = rows[0]?.tail as number | undefined
+    if (end === undefined) return undefined
+    const lines: Line[] = []
+    for (const { position, line } of rows) {
+      if (position === null) break
+      const bytes = line as Buffer
+      // Beyond the limit only to make one line whole.
+      if (lines.length > 0 && (position as number) + bytes.length + 1 > from + limit) return chunkOf(lines, end)
+      lines.push({ at: position as number, bytes })
+    }
+    const all = from + limit >= end
+    return all ? { lines, next: Math.max(from, end), end, opened: 0 } : chunkOf(lines, end)
+  }
+
+  /** Folds one segment alone: a line that it carries belongs to it as well, since the segment that it came from may be purged. */
+  async #index(first: number, successor: number): Promise<void> {
+    const fold = new JournalFold(first, successor)
+    const keys = new Map<KeyHash, KeyEntry>()
+    for (let from = first; ; ) {
+      const chunk = await this.#read(first, from, LIMITS.readBytes)
+      if (chunk === undefined || chunk.next === from) break
+      for (const line of chunk.lines) {
+        const verdict = fold.judge(line)
+        if (verdict.kind === 'counted') for (const entry of this.#parts.keysOf(verdict)) keys.set(entry.key, entry)
+      }
+      from = chunk.next
+    }
+    await this.#putKeys(first, keys)
+  }
+
+  async #putKeys(segment: number, keys: ReadonlyMap<KeyHash, KeyEntry>): Promise<void> {
+    const entries = [...keys.values()]
+    await this.#do('index', [
+      segment,
+      entries.map(({ key }) => key),
+      entries.map(({ at }) => at),
+      entries.map(({ index }) => index),
+      entries.map(({ length }) => length),
+      entries.map(({ crc }) => crc),
+      entries.map(({ digest }) => digest),
+    ])
+  }
+}
+
+/** There is a line at least, and there may be more. */
+function chunkOf(lines: readonly Line[], end: number): Chunk {
+  const last = lines.at(-1) as Line
+  return { lines, next: last.at + last.bytes.length + 1, end, opened: 0 }
+}
+
+function entryOf({ key, position, place, length, crc, digest }: Row): KeyEntry {
+  return {
+    ...{ key: hexOf(key), at: position as number, length: length as number },
+    ...{ crc: crc as string, index: place as number, digest: hexOf(digest) },
+  }
+}
+
+/** A hash, as PostgreSQL writes a uuid. */
+function hexOf(uuid: unknown): string {
+  return (uuid as string).replaceAll('-', '')
+}

@@ -1,0 +1,155 @@
+/** The statements of the engine. Each does one call of the port, in one round trip and one transaction. */
+import type { Statement } from './database.ts'
+import { quoted } from './migrate.ts'
+
+export type Statements = ReturnType<typeof statementsOf>
+
+/**
+ * Whatever the server's default is, a commit that is answered is on the disk: raised for this transaction alone, and never lowered. Nothing
+ * reads a row of it before it was asked for, so it stands where every statement must pass.
+ */
+const DURABLE = `durable AS MATERIALIZED (
+  SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)
+)`
+
+/** Lines come as one value of bytes, with where each begins and ends in there: an array of them would be sent as text, at twice the size. */
+const LINES = (from: number) =>
+  `unnest($${from}::int[], $${from + 1}::bigint[], $${from + 2}::int[], $${from + 3}::int[]) AS r(n, position, begin, length)`
+const LINE = (bytes: number) => `substring($${bytes}::bytea FROM r.begin FOR r.length)`
+
+export function statementsOf(schema: string) {
+  const s = quoted(schema)
+  const one = 'space = $1 AND session = $2'
+  const statement = (name: string, text: string): Statement => ({ name, text })
+  return {
+    /**
+     * Appends of several sessions, each at its place or not at all. Tells the numbers of those that stand. They come in the order of their
+     * keys, and are locked in that order, so that two processes cannot wait for each other. Each row is looked up by itself: a join would be
+     * planned by the number of rows that the table had when the statement was prepared.
+     */
+    append: statement(
+      'append',
+      `WITH ${DURABLE},
+asked AS MATERIALIZED (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+    WITH ORDINALITY AS a(space, session, name, segment, at, next, n)
+),
+locked AS MATERIALIZED (
+  SELECT a.n, a.next, l.id FROM asked a CROSS JOIN LATERAL (
+    SELECT j.ctid AS id, j.segment, j.tail FROM ${s}.journals j WHERE j.space = a.space AND j.session = a.session LIMIT 1 FOR UPDATE
+  ) l WHERE l.segment = a.segment AND l.tail = a.at
+),
+moved AS (
+  UPDATE ${s}.journals j SET tail = locked.next, changed = pg_current_xact_id() FROM locked WHERE j.ctid = locked.id RETURNING locked.n
+),
+made AS (
+  INSERT INTO ${s}.journals (space, session, name, segment, tail, changed)
+  SELECT a.space, a.session, a.name, 0, a.next, pg_current_xact_id() FROM asked a WHERE a.segment = 0 AND a.at = 0
+  ORDER BY a.n ON CONFLICT DO NOTHING RETURNING space, session
+),
+placed AS MATERIALIZED (
+  SELECT n FROM moved UNION ALL SELECT a.n FROM made m JOIN asked a ON a.space = m.space AND a.session = m.session
+),
+written AS (
+  INSERT INTO ${s}.lines (space, session, segment, position, line)
+  SELECT a.space, a.session, a.segment, r.position, ${LINE(11)} FROM ${LINES(7)} JOIN asked a ON a.n = r.n WHERE r.n IN (SELECT n FROM placed)
+)
+SELECT placed.n FROM durable, placed`,
+    ),
+
+    segments: statement(
+      'segments',
+      `SELECT first FROM ${s}.segments WHERE ${one} UNION ALL SELECT segment FROM ${s}.journals WHERE ${one} ORDER BY 1`,
+    ),
+
+    /** Lines that begin before $5, or the first one if that begins later. Where the segment ends is told with each, or alone. */
+    read: statement(
+      'read',
+      `WITH ends AS MATERIALIZED (
+  SELECT CASE WHEN j.segment = $3 THEN j.tail ELSE (SELECT s.tail FROM ${s}.segments s WHERE s.space = $1 AND s.session = $2 AND s.first = $3) END AS tail
+  FROM ${s}.journals j WHERE j.space = $1 AND j.session = $2
+)
+SELECT ends.tail, l.position, l.line FROM ends LEFT JOIN LATERAL (
+  SELECT position, line FROM ${s}.lines WHERE ${one} AND segment = $3 AND position >= $4::bigint AND position < greatest($5::bigint, (
+    SELECT position + 1 FROM ${s}.lines WHERE ${one} AND segment = $3 AND position >= $4::bigint ORDER BY position LIMIT 1
+  )) ORDER BY position
+) l ON true WHERE ends.tail IS NOT NULL ORDER BY l.position`,
+    ),
+
+    /** The next segment, unless it or a later one is there. */
+    roll: statement(
+      'roll',
+      `WITH ${DURABLE},
+old AS MATERIALIZED (SELECT segment, tail FROM ${s}.journals WHERE ${one} AND segment < $4::bigint FOR UPDATE),
+kept AS (INSERT INTO ${s}.segments (space, session, first, tail) SELECT $1, $2, segment, tail FROM old),
+moved AS (
+  UPDATE ${s}.journals SET segment = $4::bigint, tail = $5::bigint, changed = pg_current_xact_id()
+  WHERE ${one} AND EXISTS (SELECT FROM old) RETURNING 1
+),
+made AS (
+  INSERT INTO ${s}.journals (space, session, name, segment, tail, changed) VALUES ($1, $2, $3, $4::bigint, $5::bigint, pg_current_xact_id())
+  ON CONFLICT DO NOTHING RETURNING 1
+),
+done AS MATERIALIZED (SELECT 1 FROM moved UNION ALL SELECT 1 FROM made),
+written AS (
+  INSERT INTO ${s}.lines (space, session, segment, position, line)
+  SELECT $1, $2, $4::bigint, r.position, ${LINE(10)} FROM ${LINES(6)} WHERE EXISTS (SELECT FROM done)
+)
+SELECT count(*) FROM durable, done`,
+    ),
+
+    /** Segments that end, where the next one begins, at or before $3. */
+    purge: statement(
+      'purge',
+      `WITH ${DURABLE},
+head AS MATERIALIZED (SELECT segment FROM ${s}.journals WHERE ${one} FOR UPDATE),
+gone AS MATERIALIZED (
+  SELECT first, tail FROM (
+    SELECT first, tail, lead(first, 1, (SELECT segment FROM head)) OVER (ORDER BY first) AS ends FROM ${s}.segments WHERE ${one}
+  ) one WHERE ends <= $3::bigint
+),
+segments AS (DELETE FROM ${s}.segments WHERE ${one} AND first IN (SELECT first FROM gone)),
+keys AS (DELETE FROM ${s}.keys WHERE ${one} AND segment IN (SELECT first FROM gone)),
+lines AS (DELETE FROM ${s}.lines WHERE ${one} AND segment IN (SELECT first FROM gone)),
+told AS (UPDATE ${s}.journals SET changed = pg_current_xact_id() WHERE ${one} AND EXISTS (SELECT FROM gone))
+SELECT coalesce(sum(tail - first), 0)::bigint AS freed FROM durable, gone`,
+    ),
+
+    /** The highest entry of each key from $4 on and before $5, and with it whether segments in there are not indexed yet. */
+    lookup: statement(
+      'lookup',
+      `SELECT DISTINCT ON (key) key, position, place, length, crc, digest FROM ${s}.keys
+WHERE ${one} AND key = ANY($3::uuid[]) AND position >= $4::bigint AND position < $5::bigint ORDER BY key, position DESC, place DESC`,
+    ),
+    unindexed: statement(
+      'unindexed',
+      `SELECT first, ends FROM (
+  SELECT first, indexed, lead(first, 1, (SELECT segment FROM ${s}.journals WHERE ${one})) OVER (ORDER BY first) AS ends
+  FROM ${s}.segments WHERE ${one}
+) one WHERE NOT indexed AND ends > $3::bigint AND first < $4::bigint ORDER BY first`,
+    ),
+    index: statement(
+      'index',
+      `WITH claimed AS (UPDATE ${s}.segments SET indexed = true WHERE ${one} AND first = $3::bigint AND NOT indexed RETURNING first)
+INSERT INTO ${s}.keys (space, session, key, segment, position, place, length, crc, digest)
+SELECT $1, $2, k.key, claimed.first, k.position, k.place, k.length, k.crc, k.digest
+FROM claimed, unnest($4::uuid[], $5::bigint[], $6::int[], $7::int[], $8::text[], $9::uuid[]) AS k(key, position, place, length, crc, digest)`,
+    ),
+
+    names: statement(
+      'names',
+      `SELECT space, session, name FROM ${s}.journals WHERE (space, session) > ($1::uuid, $2::uuid) ORDER BY space, session LIMIT $3`,
+    ),
+    namesOfSpace: statement(
+      'names_of_space',
+      `SELECT space, session, name FROM ${s}.journals WHERE space = $1 AND session > $2::uuid ORDER BY session LIMIT $3`,
+    ),
+
+    /** What may be known of the server by whoever may log in; null where even that was taken away. */
+    store: statement(
+      'store',
+      `SELECT (SELECT id FROM ${s}.store) AS id, current_setting('fsync') AS fsync, pg_is_in_recovery() AS recovering,
+  has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE') AS told`,
+    ),
+  }
+}
