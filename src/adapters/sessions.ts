@@ -1,6 +1,6 @@
 /** What adapters need of a store: a directory opened in this process and a store at a server both have it. */
 import type { SessionApi, StoreApi } from '../client/api.ts'
-import { HoldfastError } from '../errors.ts'
+import { type ErrorCode, HoldfastError } from '../errors.ts'
 import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
 
 export type AdapterSession = Pick<
@@ -61,4 +61,8 @@ export async function ifThere<T>(read: () => Promise<T>): Promise<T | undefined>
 
 export function hasReason(error: unknown, reason: string): boolean {
   return error instanceof HoldfastError && error.details.reason === reason
+}
+
+export function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code
 }

@@ -2,7 +2,7 @@ import { Agent, type AgentInputItem, MemorySession, type Model, type ModelRespon
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { HoldfastSession } from '../../src/adapters/openai-agents/index.ts'
-import { OPENERS, type Opened } from './openers.ts'
+import { OPENERS, type Opened, opened } from './openers.ts'
 
 const user = (text: string): AgentInputItem => ({ role: 'user', content: text })
 const call = (callId: string, name = 'look'): AgentInputItem & { type: 'function_call' } => ({
@@ -35,12 +35,12 @@ const says = (text: string): ModelResponse['output'] => [
   { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] },
 ]
 
-describe.each(OPENERS)('on $name', ({ open }) => {
+describe.each(OPENERS)('on $name', (opener) => {
   const sessionOf = ({ store }: Pick<Opened, 'store'>): HoldfastSession => new HoldfastSession({ store, sessionId: 'chat' })
 
   test('items come back as they were, the newest of them in their order', async () => {
-    const opened = await open()
-    const session = sessionOf(opened)
+    const there = await opened(opener)
+    const session = sessionOf(there)
     expect(await session.getSessionId()).toBe('chat')
     expect(await session.getItems()).toEqual([])
     expect(await session.popItem()).toBeUndefined()
@@ -57,14 +57,14 @@ describe.each(OPENERS)('on $name', ({ open }) => {
     await session.addItems(items.slice(0, 2))
     await session.addItems(items.slice(2))
     await session.addItems([])
-    expect(await sessionOf({ store: await opened.reopen() }).getItems()).toEqual(items)
+    expect(await sessionOf({ store: await there.reopen() }).getItems()).toEqual(items)
     expect(await session.getItems(2)).toEqual(items.slice(-2))
     expect(await session.getItems(0)).toEqual([])
     expect(await session.getItems(100)).toEqual(items)
   })
 
   test('more items than a page or a plain batch holds are kept together', async () => {
-    const session = sessionOf(await open())
+    const session = sessionOf(await opened(opener))
     const items = Array.from({ length: 1205 }, (_, i) => user(`item ${i}`))
     await session.addItems(items)
     expect(await session.getItems()).toEqual(items)
@@ -72,7 +72,7 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('popping and clearing destroy nothing', async () => {
-    const { store } = await open()
+    const { store } = await opened(opener)
     const session = sessionOf({ store })
     await session.addItems([user('a'), user('b')])
     expect(await session.popItem()).toEqual(user('b'))
@@ -89,11 +89,11 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('an item is popped once, whoever pops', async () => {
-    const opened = await open()
-    const session = sessionOf(opened)
+    const there = await opened(opener)
+    const session = sessionOf(there)
     const items = Array.from({ length: 12 }, (_, i) => user(`item ${i % 3}`))
     await session.addItems(items)
-    const other = sessionOf({ store: await opened.reopen() })
+    const other = sessionOf({ store: await there.reopen() })
     const popped = await Promise.all(items.map((_, i) => (i % 2 === 0 ? session : other).popItem()))
     const sorted = (list: readonly unknown[]): string[] => list.map((item) => JSON.stringify(item)).sort()
     expect(sorted(popped)).toEqual(sorted(items))
@@ -101,9 +101,9 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('a transaction happens once under its operation id, and a suffix must fit', async () => {
-    const opened = await open()
-    const session = sessionOf(opened)
-    const other = sessionOf({ store: await opened.reopen() })
+    const there = await opened(opener)
+    const session = sessionOf(there)
+    const other = sessionOf({ store: await there.reopen() })
     const append = { operationId: 'op-1', transaction: { type: 'append_items' as const, items: [user('a'), user('b')] } }
     await session.applyHistoryTransaction(append)
     await other.applyHistoryTransaction(append)
@@ -126,8 +126,8 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('of transactions on one suffix at the same time, one happens', async () => {
-    const opened = await open()
-    const sessions = [sessionOf(opened), sessionOf({ store: await opened.reopen() })]
+    const there = await opened(opener)
+    const sessions = [sessionOf(there), sessionOf({ store: await there.reopen() })]
     await sessions[0]?.addItems([user('start'), user('end')])
     const outcomes = await Promise.allSettled(
       Array.from({ length: 8 }, (_, i) =>
@@ -143,7 +143,7 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('a compaction takes the place of all that was there, in one record', async () => {
-    const { store } = await open()
+    const { store } = await opened(opener)
     const session = sessionOf({ store })
     await session.addItems([user('a'), user('b'), user('c')])
     const compacted: AgentInputItem[] = [{ type: 'compaction', encrypted_content: 'xyz' }, user('c')]
@@ -162,7 +162,7 @@ describe.each(OPENERS)('on $name', ({ open }) => {
       callId,
       replacement: call(callId, 'replaced'),
     }))
-    const [session, model] = [sessionOf(await open()), new MemorySession({ initialItems: items })]
+    const [session, model] = [sessionOf(await opened(opener)), new MemorySession({ initialItems: items })]
     await session.addItems(items)
     await session.applyHistoryMutations({ mutations })
     await model.applyHistoryMutations({ mutations })
@@ -172,16 +172,16 @@ describe.each(OPENERS)('on $name', ({ open }) => {
   })
 
   test('a runner goes on where another one ended', async () => {
-    const opened = await open()
+    const there = await opened(opener)
     const look = tool({ name: 'look', description: 'looks', parameters: z.object({ place: z.string() }), execute: async () => 'rain' })
     const first = new ScriptedModel([[call('c1')], says('It rains.')])
     const runner = new Runner({ tracingDisabled: true })
     const agent = (model: Model): Agent => new Agent({ name: 'weather', model, tools: [look] })
-    const result = await runner.run(agent(first), 'How is the weather?', { session: sessionOf(opened) })
+    const result = await runner.run(agent(first), 'How is the weather?', { session: sessionOf(there) })
     expect(result.finalOutput).toBe('It rains.')
     const second = new ScriptedModel([says('Take an umbrella.')])
-    await runner.run(agent(second), 'What to wear?', { session: sessionOf({ store: await opened.reopen() }) })
-    const items = await sessionOf(opened).getItems()
+    await runner.run(agent(second), 'What to wear?', { session: sessionOf({ store: await there.reopen() }) })
+    const items = await sessionOf(there).getItems()
     expect(second.seen[0]).toEqual(items.slice(0, -1))
     expect(items.map((item) => ('role' in item ? item.role : item.type))).toEqual([
       'user',
@@ -191,8 +191,8 @@ describe.each(OPENERS)('on $name', ({ open }) => {
       'user',
       'assistant',
     ])
-    const window = await (await opened.store.session('chat')).window({ budget: 1000 })
+    const window = await (await there.store.session('chat')).window({ budget: 1000 })
     expect(JSON.stringify(window.messages)).toContain('umbrella')
-    expect(await (await opened.store.session('chat')).turn()).toMatchObject({ status: 'complete', openCalls: [] })
+    expect(await (await there.store.session('chat')).turn()).toMatchObject({ status: 'complete', openCalls: [] })
   })
 })
