@@ -1,6 +1,9 @@
 /** What adapters need of a store: a directory opened in this process and a store at a server both have it. */
+
+import { createHash } from 'node:crypto'
 import type { SessionApi, StoreApi } from '../client/api.ts'
 import { type ErrorCode, HoldfastError } from '../errors.ts'
+import type { Description } from '../session/records.ts'
 import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
 
 export type AdapterSession = Pick<
@@ -57,6 +60,34 @@ export async function ifThere<T>(read: () => Promise<T>): Promise<T | undefined>
     if (hasReason(error, 'absent')) return undefined
     throw error
   }
+}
+
+/** Where a framework has no word for it, a session that was deleted is as good as one that never was. */
+export async function ifKept<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ifThere(read)
+  } catch (error) {
+    if (hasReason(error, 'deleted') || hasReason(error, 'purged')) return undefined
+    throw error
+  }
+}
+
+/** The version of a session, which is made if there is none; one that was deleted begins anew. */
+export async function begun(store: AdapterStore, session: AdapterSession, description: Description): Promise<string> {
+  const version = await ifKept(async () => (await session.info()).version)
+  if (version !== undefined) return version
+  try {
+    await store.create({ id: session.id, ...description })
+  } catch (error) {
+    // Another process was first.
+    if (!hasCode(error, 'ALREADY_EXISTS')) throw error
+  }
+  return session.version()
+}
+
+/** Names of frameworks may be longer than keys and ids. */
+export function shortened(name: string): string {
+  return Buffer.byteLength(name) <= 400 ? name : createHash('sha256').update(name).digest('hex')
 }
 
 export function hasReason(error: unknown, reason: string): boolean {

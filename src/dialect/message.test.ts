@@ -85,6 +85,11 @@ const SHAPES: [what: string, message: JsonObject, view: Partial<MessageView>][] 
     { role: 'tool', results: [result('c1', 'ok', 'f')] },
   ],
   [
+    'a line of Claude Code',
+    { type: 'assistant', uuid: 'u', message: { role: 'assistant', content: [{ type: 'text', text: 'hi' }] } },
+    { role: 'assistant', text: 'hi' },
+  ],
+  [
     'LangChain, a role of one’s own',
     { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'ChatMessage'], kwargs: { content: 'hi', role: 'user' } },
     { role: 'user', text: 'hi' },

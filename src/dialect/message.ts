@@ -1,7 +1,7 @@
 /**
  * What can be told of a message, whatever shape its writer uses. Messages are kept as they came; this is how the window, summaries and
  * search look at them. Known shapes: OpenAI chat and responses items and those of its agents, Anthropic, the AI SDK's UI and model
- * messages, LangChain's messages as it serialises them, parts as OpenViking's clients send them, and plain `role` with `content` or `text`. What is not known is passed over, never refused.
+ * messages, LangChain's messages as it serialises them, lines of Claude Code's transcripts, parts as OpenViking's clients send them, and plain `role` with `content` or `text`. What is not known is passed over, never refused.
  */
 import type { Json, JsonObject } from '../record/record.ts'
 
@@ -55,8 +55,10 @@ export function viewOf(kept: JsonObject): MessageView {
   return { role: roleOf(message, draft), text: joined(text), closing, reasoning: joined(reasoning), calls, results, media }
 }
 
-/** A message of LangChain says by its class whose it is, and has the rest one level down. */
+/** A message of LangChain says by its class whose it is, and has the rest one level down; so has a line of Claude Code's transcripts. */
 function unwrapped(message: JsonObject): JsonObject {
+  const inner = message.type === 'user' || message.type === 'assistant' ? asObject(message.message) : undefined
+  if (typeof inner?.role === 'string') return inner
   const kwargs = message.lc === 1 && message.type === 'constructor' ? asObject(message.kwargs) : undefined
   if (kwargs === undefined) return message
   const name = asText(Array.isArray(message.id) ? (message.id.at(-1) as Json) : '')

@@ -18,7 +18,7 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint'
 import type { Json, JsonObject } from '../../record/record.ts'
-import { type AdapterSession, type AdapterStore, hasCode, ifThere } from '../sessions.ts'
+import { type AdapterSession, type AdapterStore, begun, ifKept } from '../sessions.ts'
 import { keyOf } from './thread.ts'
 
 export interface HoldfastStoreOptions {
@@ -62,7 +62,7 @@ export class HoldfastStore extends BaseStore {
 
   async #get({ namespace, key }: GetOperation): Promise<Item | null> {
     const session = await this.#session(namespace)
-    const entry = await ifThere(() => session.entry(ITEMS, keyOf(key)))
+    const entry = await ifKept(() => session.entry(ITEMS, keyOf(key)))
     return entry === undefined ? null : itemOf(namespace, entry.value)
   }
 
@@ -74,21 +74,13 @@ export class HoldfastStore extends BaseStore {
     const entries: { channel: string; key: string; value?: Json }[] = []
     const now = new Date().toISOString()
     for (const [key, { value }] of last) {
-      const before = (await ifThere(() => session.entry(ITEMS, keyOf(key))))?.value as unknown as Kept | undefined
+      const before = (await ifKept(() => session.entry(ITEMS, keyOf(key))))?.value as unknown as Kept | undefined
       const kept = { key, value, createdAt: before?.createdAt ?? now, updatedAt: now } as unknown as Json
       entries.push({ channel: ITEMS, key: keyOf(key), ...(value === null ? {} : { value: kept }) })
     }
-    if ((await ifThere(() => session.info())) === undefined) await this.#create(namespace)
+    // Lists find it by its tag.
+    await begun(this.#store, session, { tags: [TAG], metadata: { namespace: [...namespace] } })
     await session.putEntries(entries)
-  }
-
-  /** Lists find it by its tag. */
-  async #create(namespace: readonly string[]): Promise<void> {
-    try {
-      await this.#store.create({ id: idOf(namespace), tags: [TAG], metadata: { namespace } as JsonObject })
-    } catch (error) {
-      if (!hasCode(error, 'ALREADY_EXISTS')) throw error
-    }
   }
 
   async #search({ namespacePrefix, filter = {}, query, limit = 10, offset = 0 }: SearchOperation): Promise<SearchItem[]> {

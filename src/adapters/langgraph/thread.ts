@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
-import { type AdapterSession, type AdapterStore, hasCode, hasReason, ifThere } from '../sessions.ts'
+import { type AdapterSession, type AdapterStore, begun, hasReason, ifKept, shortened } from '../sessions.ts'
 import type { Packed } from './packed.ts'
 
 export const TAG = 'langgraph'
@@ -90,7 +90,7 @@ export class Thread {
   async #change(decide: () => Promise<Change | undefined>): Promise<void> {
     for (;;) {
       const session = await this.session()
-      this.#version ??= await this.#begin(session)
+      this.#version ??= await begun(this.#store, session, { tags: [TAG] })
       const change = await decide()
       if (change === undefined) return
       const { entries, messages = [], ids = [], parent } = change
@@ -110,18 +110,6 @@ export class Thread {
     }
   }
 
-  /** The version of the thread's session, which is made if there is none: one that was deleted begins anew. */
-  async #begin(session: AdapterSession): Promise<string> {
-    const made = await ifKept(async () => (await session.info()).version)
-    if (made !== undefined) return made
-    try {
-      await this.#store.create({ id: this.id, tags: [TAG] })
-    } catch (error) {
-      if (!hasCode(error, 'ALREADY_EXISTS')) throw error
-    }
-    return session.version()
-  }
-
   async delete(): Promise<void> {
     const session = await this.session()
     this.#version = undefined
@@ -129,20 +117,8 @@ export class Thread {
   }
 }
 
-/** Of threads, one that was deleted is as good as one that never was. */
-async function ifKept<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ifThere(read)
-  } catch (error) {
-    if (hasReason(error, 'deleted') || hasReason(error, 'purged')) return undefined
-    throw error
-  }
-}
-
-/** Names of namespaces and tasks may be long. */
 export function keyOf(...parts: string[]): string {
-  const key = JSON.stringify(parts)
-  return Buffer.byteLength(key) <= 400 ? key : digestOf('key', parts)
+  return shortened(JSON.stringify(parts))
 }
 
 export function digestOf(name: string, value: Json): string {
