@@ -1,8 +1,13 @@
 /**
+ * Two bundles.
+ *
+ * dist/adapters/mcp/sdk.js, in its own place: what is needed of the Model Context Protocol's package, with all that it needs but zod, so that
+ * nobody has to install it. The licences of what is inside lie beside it.
+ *
  * dist/cli -> dist/cli/bundle: the command line in a few files. Node spends more time finding and linking a hundred small modules than
  * on all that `holdfast append` does. Other packages stay outside, but for the two that every command needs.
  */
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -29,6 +34,8 @@ const ascii = {
   },
 }
 
+await bundleProtocol()
+
 const bundle = await rolldown({
   // The catalog's thread is a program of its own.
   input: { main: join(root, 'dist', 'cli', 'main.js'), thread: join(root, 'dist', 'catalog', 'thread.js') },
@@ -53,3 +60,22 @@ await bundle.close()
 
 mkdirSync(out, { recursive: true })
 for (const name of INSIDE) copyFileSync(join(root, 'node_modules', name, 'LICENSE'), join(out, `LICENSE.${name}`))
+
+async function bundleProtocol() {
+  const place = join(root, 'dist', 'adapters', 'mcp')
+  const sdk = await rolldown({
+    input: join(place, 'sdk.js'),
+    platform: 'node',
+    plugins: [ascii],
+    external: (id) => id.startsWith('node:') || /^zod(?:\/|$)/.test(id),
+  })
+  const { output } = await sdk.write({ file: join(place, 'sdk.js'), format: 'esm', minify: true })
+  await sdk.close()
+  mkdirSync(join(place, 'licenses'), { recursive: true })
+  const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []))
+  for (const name of new Set(modules.flatMap((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(id)?.[1] ?? []))) {
+    const file = ['LICENSE', 'LICENSE.md', 'license'].map((one) => join(root, 'node_modules', name, one)).find(existsSync)
+    if (file === undefined) throw new Error(`${name} is bundled, and its licence was not found`)
+    copyFileSync(file, join(place, 'licenses', `LICENSE.${name.replace('/', '-')}`))
+  }
+}

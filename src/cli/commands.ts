@@ -65,6 +65,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
       { flags: '--no-migrate', about: 'change nothing about the store’s format' },
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
+      { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
       { flags: '--allow-origin <origin>', about: 'pages that may use it, as https://name; may be repeated', parse: collect },
     ],
     load: async () => (await import('./serve.ts')).serve,
@@ -398,6 +399,13 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--dry-run', about: 'only tell what would be destroyed' },
     ],
     load: async () => (await import('./removal.ts')).purge,
+  },
+  {
+    name: 'mcp',
+    about: 'serve the store to an agent by the Model Context Protocol, over standard input and output',
+    words: [],
+    options: [{ flags: '--allow-write', about: 'the agent may also append, fork and commit' }],
+    load: async () => (await import('./mcp.ts')).mcp,
   },
   {
     name: 'completion',

@@ -27,6 +27,8 @@ import type { Asked, Transport } from './transport.ts'
 
 /** What a session has before it is there. */
 const ABSENT_VERSION = '0-00000000'
+/** What a server takes as a plain batch. */
+const BATCH_MESSAGES = 100
 
 export class RemoteSession implements SessionApi {
   readonly id: string
@@ -41,10 +43,17 @@ export class RemoteSession implements SessionApi {
     this.#path = `/sessions/${encodeURIComponent(id)}`
   }
 
-  async append(message: object | readonly object[], { ids, parent, key, expect, chain }: AppendOptions = {}): Promise<Appended> {
+  async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
+    const { ids, parent, entries, key, expect, chain } = options
     if (chain !== undefined)
       throw new TypeError('Appends that are under way together have no order at a server: append one after the other.')
     const write = { key, expect }
+    const messages = Array.isArray(message) ? message : [message]
+    if (ids === 'new' || parent === null || entries !== undefined || messages.length > BATCH_MESSAGES) {
+      const body = { messages, ids: idFields(ids), parent, entries }
+      const result = await this.#ask<BatchFields>('POST', '/messages/group', { ...write, body })
+      return { ...counts(result), ids: result.message_ids, id: result.message_id }
+    }
     if (!Array.isArray(message)) {
       const result = await this.#ask<AppendedFields>('POST', '/messages', {
         ...write,
@@ -53,9 +62,17 @@ export class RemoteSession implements SessionApi {
       })
       return { ...counts(result), ids: [result.message_id], id: result.message_id }
     }
-    const body = { messages: message, ...(ids === undefined ? {} : { ids: ids.map((id) => id ?? null) }) }
+    const body = { messages, ids: idFields(ids) }
     const result = await this.#ask<BatchFields>('POST', '/messages/batch', { ...write, query: { parent }, body })
     return { ...counts(result), ids: result.message_ids, id: result.message_id }
+  }
+
+  exchange(
+    last: readonly object[],
+    messages: readonly object[],
+    { ids, key, expect }: WriteOptions & Pick<AppendOptions, 'ids'> = {},
+  ): Promise<Written> {
+    return this.#write('POST', '/messages/exchange', { key, expect, body: { last, messages, ids: idFields(ids) } })
   }
 
   replace(id: string, message: object, { old, key, expect }: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
@@ -63,8 +80,8 @@ export class RemoteSession implements SessionApi {
     return this.#write('PUT', `/messages/${encodeURIComponent(id)}`, { key, expect, body })
   }
 
-  async messages({ limit, before, after, from, archived }: PageOptions = {}): Promise<Page> {
-    const query = { limit, before, after, from, archived: archived === true ? 'include' : undefined }
+  async messages({ limit, before, after, from, archived, branch }: PageOptions = {}): Promise<Page> {
+    const query = { limit, before, after, from, branch, archived: archived === true ? 'include' : undefined }
     const { messages, more } = await this.#ask<PageFields>('GET', '/messages', { query })
     return { messages: messages.map(storedMessage), more }
   }
@@ -100,7 +117,7 @@ export class RemoteSession implements SessionApi {
     return this.#write('POST', '/snapshots', { key, expect, body: { name, at } })
   }
 
-  revert(target: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+  revert(target: string | null, { key, expect }: WriteOptions = {}): Promise<Written> {
     return this.#write('POST', '/revert', { key, expect, body: { to: target } })
   }
 
@@ -226,6 +243,10 @@ export class RemoteSession implements SessionApi {
     await this.#following
     return (await this.#transport.ask<T>(method, `${this.#path}${path}`, asked)).result
   }
+}
+
+function idFields(ids: AppendOptions['ids']): (string | null)[] | 'new' | undefined {
+  return ids === 'new' || ids === undefined ? ids : ids.map((id) => id ?? null)
 }
 
 function counts(fields: AppendedFields): Omit<Appended, 'id' | 'ids'> {

@@ -55,6 +55,46 @@ const SHAPES: [what: string, message: JsonObject, view: Partial<MessageView>][] 
     { role: 'assistant', text: 'hi' },
   ],
   [
+    'an item of OpenAI’s agents, a call',
+    { type: 'function_call', callId: 'c1', name: 'f', arguments: '{}', status: 'completed' },
+    { role: 'assistant', calls: [call('c1', 'f', {})] },
+  ],
+  [
+    'an item of OpenAI’s agents, a result',
+    { type: 'function_call_result', callId: 'c1', name: 'f', status: 'completed', output: { type: 'text', text: 'ok' } },
+    { role: 'tool', results: [result('c1', 'ok', 'f')] },
+  ],
+  [
+    'LangChain, a call',
+    {
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', 'AIMessage'],
+      kwargs: { content: 'Let me look.', tool_calls: [{ id: 'c1', name: 'f', args: { a: 1 }, type: 'tool_call' }] },
+    },
+    { role: 'assistant', text: 'Let me look.', calls: [call('c1', 'f', { a: 1 })] },
+  ],
+  [
+    'LangChain, a result',
+    {
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', 'ToolMessage'],
+      kwargs: { content: 'ok', tool_call_id: 'c1', name: 'f' },
+    },
+    { role: 'tool', results: [result('c1', 'ok', 'f')] },
+  ],
+  [
+    'a line of Claude Code',
+    { type: 'assistant', uuid: 'u', message: { role: 'assistant', content: [{ type: 'text', text: 'hi' }] } },
+    { role: 'assistant', text: 'hi' },
+  ],
+  [
+    'LangChain, a role of one’s own',
+    { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'ChatMessage'], kwargs: { content: 'hi', role: 'user' } },
+    { role: 'user', text: 'hi' },
+  ],
+  [
     'Responses, a call',
     { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{}' },
     { role: 'assistant', calls: [call('c1', 'f', {})] },

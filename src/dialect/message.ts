@@ -1,7 +1,7 @@
 /**
  * What can be told of a message, whatever shape its writer uses. Messages are kept as they came; this is how the window, summaries and
- * search look at them. Known shapes: OpenAI chat and responses items, Anthropic, the AI SDK's UI and model messages, parts as
- * OpenViking's clients send them, and plain `role` with `content` or `text`. What is not known is passed over, never refused.
+ * search look at them. Known shapes: OpenAI chat and responses items and those of its agents, Anthropic, the AI SDK's UI and model
+ * messages, LangChain's messages as it serialises them, lines of Claude Code's transcripts, parts as OpenViking's clients send them, and plain `role` with `content` or `text`. What is not known is passed over, never refused.
  */
 import type { Json, JsonObject } from '../record/record.ts'
 
@@ -45,13 +45,25 @@ interface Draft {
   media: string[]
 }
 
-export function viewOf(message: JsonObject): MessageView {
+export function viewOf(kept: JsonObject): MessageView {
+  const message = unwrapped(kept)
   const draft: Draft = { text: [], early: 0, reasoning: [], calls: new Map(), results: new Map(), media: [] }
   addMessage(draft, message)
   const { text, early, reasoning, media } = draft
   const [calls, results] = [[...draft.calls.values()], [...draft.results.values()]]
   const closing = results.length === 0 ? '' : joined(text.slice(early))
   return { role: roleOf(message, draft), text: joined(text), closing, reasoning: joined(reasoning), calls, results, media }
+}
+
+/** A message of LangChain says by its class whose it is, and has the rest one level down; so has a line of Claude Code's transcripts. */
+function unwrapped(message: JsonObject): JsonObject {
+  const inner = message.type === 'user' || message.type === 'assistant' ? asObject(message.message) : undefined
+  if (typeof inner?.role === 'string') return inner
+  const kwargs = message.lc === 1 && message.type === 'constructor' ? asObject(message.kwargs) : undefined
+  if (kwargs === undefined) return message
+  const name = asText(Array.isArray(message.id) ? (message.id.at(-1) as Json) : '')
+  const role = name === 'ChatMessage' ? kwargs.role : name.replace(/Message(?:Chunk)?$/, '').toLowerCase()
+  return { ...kwargs, role: role ?? '' }
 }
 
 function joined(parts: readonly string[]): string {
@@ -84,11 +96,13 @@ function roleOf(message: JsonObject, { calls, results, text }: Draft): Role | un
   return results.size > 0 ? 'tool' : undefined
 }
 
+const RESULT_TYPES = new Set(['function_call_output', 'custom_tool_call_output', 'function_call_result'])
+
 function addMessage(draft: Draft, message: JsonObject): void {
   if (message.type === 'function_call' || message.type === 'custom_tool_call') {
-    addCall(draft, message.call_id ?? message.id, message.name, parsed(message.arguments ?? message.input))
-  } else if (message.type === 'function_call_output' || message.type === 'custom_tool_call_output') {
-    addResult(draft, { id: message.call_id, output: flat(message.output) })
+    addCall(draft, message.call_id ?? message.callId ?? message.id, message.name, parsed(message.arguments ?? message.input))
+  } else if (typeof message.type === 'string' && RESULT_TYPES.has(message.type)) {
+    addResult(draft, { id: message.call_id ?? message.callId, name: message.name, output: flat(message.output) })
   } else if (message.type === 'reasoning') {
     addReasoning(draft, message.summary)
     addReasoning(draft, message.content)
@@ -188,6 +202,7 @@ const TEXT_PARTS = new Set(['text', 'input_text', 'output_text'])
 function flat(content: Json | undefined): Json | undefined {
   const value = asObject(content)
   if (value !== undefined && value.value !== undefined && WRAPPED.has(asText(value.type))) return value.value
+  if (value?.type === 'text' && typeof value.text === 'string') return value.text
   const parts = asObjects(value?.type === 'content' ? value.value : content)
   const whole = Array.isArray(content) ? content.length : undefined
   const isText = parts.length > 0 && (whole ?? parts.length) === parts.length && parts.every(({ type }) => TEXT_PARTS.has(asText(type)))

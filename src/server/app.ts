@@ -6,6 +6,7 @@ import { STORE_SPACE } from '../store/parts.ts'
 import { addressOf, authenticate, cookieFor } from './authenticate.ts'
 import { failureOf } from './envelope.ts'
 import { guard } from './guard.ts'
+import { MCP_ROUTE } from './mcp.ts'
 import { documentOf, register } from './openapi.ts'
 import { docsPage, pageResponse, sharedPage } from './pages.ts'
 import type { ServerParts } from './parts.ts'
@@ -22,6 +23,7 @@ export function makeApp(parts: ServerParts): OpenAPIHono {
     app.on(route.method, `${BASE}${route.path.replace(/\{(\w+)\}/g, ':$1')}`, serveRoute(parts, route))
     register(app, route)
   }
+  app.post(MCP_ROUTE.path, serveRoute(parts, MCP_ROUTE))
   app.options('*', (c) => preflight(parts, c))
   addPages(app, parts)
   addProbes(app, parts)

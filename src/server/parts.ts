@@ -27,6 +27,8 @@ export interface ServerParts {
   readonly guard: GuardOptions
   readonly requests: Rate
   readonly attempts: Rate
+  /** Whether agents at /mcp may write. */
+  readonly mcpWrite: boolean
   readonly log: Logger
   readonly worker: Worker | undefined
   /** Whoever comes without a key; undefined if nobody may. */

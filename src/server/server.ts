@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly metrics?: Metrics
   /** Requests of one key a second. */
   readonly requestsPerSecond?: number
+  /** Agents at /mcp may also write, if their key may. They only read unless told. */
+  readonly mcpWrite?: boolean
 }
 
 /** Makes what all requests share. Nothing listens yet. */
@@ -81,6 +83,7 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
           account: space,
           user: 'default',
         },
+    mcpWrite: options.mcpWrite === true,
     version: (createRequire(import.meta.url)('holdfast/package.json') as { version: string }).version,
   }
   metrics.read({

@@ -11,7 +11,16 @@ import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
-import type { AcknowledgedDamage, Description, Entry, ForkReleased, MessageReplaced, SessionCreated } from './records.ts'
+import type {
+  AcknowledgedDamage,
+  Description,
+  Entry,
+  EntryPut,
+  ForkReleased,
+  HeadMoved,
+  MessageReplaced,
+  SessionCreated,
+} from './records.ts'
 import {
   anew,
   conflict,
@@ -159,30 +168,38 @@ export interface NewMessages {
   readonly times?: readonly (string | null)[] | undefined
   /** The message that these follow, if it is not the head. */
   readonly parent?: Point | undefined
+  /** Data beside the messages, in the same record. */
+  readonly entries?: readonly Entry[] | undefined
+  /** Why what the caller had read no longer holds. */
+  readonly guard?: ((state: SessionState) => HoldfastError | undefined) | undefined
 }
 
-export function append(terms: Terms, { messages, ids, tokens, times, parent }: NewMessages): Operation<SessionState, Outcome> {
+export function append(
+  terms: Terms,
+  { messages, ids, tokens, times, parent, entries, guard }: NewMessages,
+): Operation<SessionState, Outcome> {
   const given = (ids ?? []).flatMap((id, index) =>
     id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
   const type = 'messages.appended' as const
   const texts = messages.map(({ text }) => text).join(',')
   const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
-    const entries = given.map(({ key }) => known(key))
-    const some = given.find((_, index) => entries[index] !== undefined)
+    const found = given.map(({ key }) => known(key))
+    const some = given.find((_, index) => found[index] !== undefined)
     if (some === undefined) return undefined
-    const other = given.find(({ digest }, index) => entries[index] !== undefined && entries[index]?.digest !== digest)
+    const other = given.find(({ digest }, index) => found[index] !== undefined && found[index]?.digest !== digest)
     if (other !== undefined) return { refuse: otherBody('message id', other.id) }
-    const last = entries.at(-1)
-    if (last === undefined || entries.includes(undefined) || given.length < messages.length) return { refuse: someKnown(some.id) }
+    const last = found.at(-1)
+    if (last === undefined || found.includes(undefined) || given.length < messages.length) return { refuse: someKnown(some.id) }
     return repeated(state, last)
   }
   const decide: Deciding = (state) => {
     const follows = parent ?? state.head
     const moves = !samePoint(follows, state.head)
     const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
-    const excess = run === undefined ? tooMany('branches', state.runs.length + 1) : undefined
-    if (excess !== undefined) return { refuse: excess }
+    const linked = entries === undefined ? undefined : linksOf(state, entries)
+    const refusal = guard?.(state) ?? (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ?? linked?.excess
+    if (refusal !== undefined) return { refuse: refusal }
     // As JSON, what is undefined is not there.
     const rest = {
       ids: given.length > 0 ? ids : undefined,
@@ -192,6 +209,8 @@ export function append(terms: Terms, { messages, ids, tokens, times, parent }: N
       tokens,
       run,
       left: moves ? state.head : undefined,
+      entries,
+      before: linked?.before,
       key: terms.key,
       digest: terms.digest,
     }
@@ -256,12 +275,18 @@ function excessOf(state: SessionState, { tags = [], metadata, policies }: Descri
 }
 
 export function putEntries(terms: Terms, entries: readonly Entry[]): Operation<SessionState, Outcome> {
-  const channels = [...new Set(entries.map(({ channel }) => channel))]
   return onLive(terms, (state) => {
-    const before = channels.map((name) => [name, state.channels.find((channel) => channel.name === name)?.last ?? null])
-    const all = new Set([...channels, ...state.channels.map(({ name }) => name)])
-    return unless(tooMany('channels', all.size), write(state, 'entry.put', { entries, before }, terms))
+    const { before, excess } = linksOf(state, entries)
+    return unless(excess, write(state, 'entry.put', { entries, before }, terms))
   })
+}
+
+/** For each channel of some entries the record with those before; and why there is no room for them, if there is none. */
+function linksOf(state: SessionState, entries: readonly Entry[]): { before: EntryPut['before']; excess: HoldfastError | undefined } {
+  const channels = [...new Set(entries.map(({ channel }) => channel))]
+  const before = channels.map((name) => [name, state.channels.find((channel) => channel.name === name)?.last ?? null] as const)
+  const all = new Set([...channels, ...state.channels.map(({ name }) => name)])
+  return { before, excess: tooMany('channels', all.size) }
 }
 
 /** Names the head, or another point. A name may be used again, but never one that is a message's id. */
@@ -279,8 +304,8 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
   )
 }
 
-/** Moves the head to a point, or to where a snapshot was taken. */
-export function revert(terms: Terms, target: string, point?: Point): Operation<SessionState, Outcome> {
+/** Moves the head to a point, or to where a snapshot was taken; null: in front of the first message. */
+export function revert(terms: Terms, target: string | null, point?: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     // A snapshot cannot take the name of a message, so if both are there it was first, and its name must not come to mean another place.
     const to = state.snapshots.find(({ name }) => name === target) ?? point
@@ -291,7 +316,7 @@ export function revert(terms: Terms, target: string, point?: Point): Operation<S
         }),
       }
     }
-    return moveHead(state, to, { why: 'revert', target }, terms)
+    return moveHead(state, to, target === null ? { why: 'revert' } : { why: 'revert', target }, terms)
   })
 }
 
@@ -308,14 +333,15 @@ export function moveTo(
   terms: Terms,
   to: Point,
   rest: { readonly why: 'revert' | 'undo'; readonly target?: string },
+  guard: (state: SessionState) => HoldfastError | undefined = () => undefined,
 ): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => moveHead(state, to, rest, terms))
+  return onLive(terms, (state) => unless(guard(state), moveHead(state, to, rest, terms)))
 }
 
-function moveHead(state: SessionState, { at, n, t }: Point, rest: object, terms: Terms): Decision<Outcome> {
+function moveHead(state: SessionState, { at, n, t }: Point, rest: Pick<HeadMoved, 'why' | 'target'>, terms: Terms): Decision<Outcome> {
   const to = { at, n, t }
   // Under a key it is written all the same: repeated later, it must not move the head then.
-  if (samePoint(to, state.head) && 'target' in rest && terms.key === undefined) return unchanged(state)
+  if (samePoint(to, state.head) && rest.why === 'revert' && terms.key === undefined) return unchanged(state)
   return write(state, 'head.moved', { to, left: state.head, ...rest }, terms)
 }
 

@@ -125,7 +125,8 @@ function appended(state: SessionState, record: JournalRecord, { at }: Counted): 
   const { messages, n, t, tokens, left } = payloadOf<MessagesAppended>(record)
   const tip = [at, messages.length - 1] as const
   const head = { at: tip, n: n + messages.length, t: t + tokens }
-  const next = changed(state, { runs: runsWith(state, record, at), tip, head })
+  const put = record.entries === undefined ? state : withEntries(state, payloadOf<EntryPut>(record), at)
+  const next = changed(put, { runs: runsWith(state, record, at), tip, head })
   if (left === undefined) return next
   return changed(next, { undo: [...state.undo, left].slice(-UNDO_STEPS), ...archivedOn(next) })
 }
@@ -165,8 +166,12 @@ function archived({ n, t }: Amount, head: Amount): Amount {
 }
 
 function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  return withEntries(state, payloadOf<EntryPut>(record), at)
+}
+
+function withEntries(state: SessionState, { entries }: EntryPut, at: number): SessionState {
   const channels = new Map(state.channels.map((channel) => [channel.name, channel]))
-  for (const { channel } of payloadOf<EntryPut>(record).entries) {
+  for (const { channel } of entries) {
     channels.set(channel, { name: channel, last: at, count: (channels.get(channel)?.count ?? 0) + 1 })
   }
   return changed(state, { channels: [...channels.values()] })

@@ -22,7 +22,8 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
     }
   } else if (record.type === 'message.replaced') {
     add(hashKey('replacement', (record as unknown as MessageReplaced).target), 0, NO_DIGEST)
-  } else if (record.type === 'entry.put') {
+  }
+  if (record.type === 'entry.put' || (record.type === 'messages.appended' && record.entries !== undefined)) {
     // Of entries with the same key in one record, the last one counts.
     const indexes = new Map((record as unknown as EntryPut).entries.map((entry, index) => [entryKey(entry.channel, entry.key), index]))
     for (const [entry, index] of indexes) add(entry, index, NO_DIGEST)

@@ -48,6 +48,9 @@ export interface MessagesAppended extends Keyed {
   readonly run?: Run
   /** Where the head was, if these messages do not follow it. */
   readonly left?: Point
+  /** Data that was put with them, as `entry.put` has it. */
+  readonly entries?: EntryPut['entries']
+  readonly before?: EntryPut['before']
 }
 
 export interface MessageReplaced extends Keyed {

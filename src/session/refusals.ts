@@ -50,6 +50,11 @@ export function replacedMeanwhile(id: string, reason: 'replaced meanwhile' | 'ot
   return conflict(`The message "${id}" has other content by now. Read it again.`, { reason, message_id: id })
 }
 
+/** `changed meanwhile`: whoever looked has to look again. `other messages`: he looked, and they are not what was expected. */
+export function otherEnd(reason: 'changed meanwhile' | 'other messages'): HoldfastError {
+  return conflict('The last messages of the session are not the ones that were expected. Read them again and decide anew.', { reason })
+}
+
 export function anew(): HoldfastError {
   return conflict('The session was deleted and created anew meanwhile. Read it again and decide anew.', { reason: 'created anew' })
 }

@@ -175,6 +175,9 @@ export interface Usage {
   readonly outputTokens: number
 }
 
+/** In front of the first message. */
+export const START: Point = { at: null, n: 0, t: 0 }
+
 export const ABSENT_VERSION = '0-00000000'
 
 export const INITIAL: SessionState = {
@@ -197,7 +200,7 @@ export const INITIAL: SessionState = {
   past: [],
   runs: [],
   tip: null,
-  head: { at: null, n: 0, t: 0 },
+  head: START,
   undo: [],
   replaced: 0,
   archives: [],

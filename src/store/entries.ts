@@ -18,15 +18,20 @@ export interface StoredEntry {
   readonly at: string
 }
 
-export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
-  const copies = entries.map(({ channel, key, value }) => ({
+/** Entries as JSON has them. */
+export function copyEntries(entries: readonly Entry[]): Entry[] {
+  if (entries.length === 0 || entries.length > LIMITS.messagesPerRecord) {
+    throw invalid(`One call puts 1 to ${LIMITS.messagesPerRecord} entries; got ${entries.length}.`)
+  }
+  return entries.map(({ channel, key, value }) => ({
     channel: checkId('A channel', channel),
     key: checkId('The key of an entry', key),
     ...(value === undefined ? {} : { value: jsonText('The value of an entry', value).value }),
   }))
-  if (copies.length === 0 || copies.length > LIMITS.messagesPerRecord) {
-    throw invalid(`One call puts 1 to ${LIMITS.messagesPerRecord} entries; got ${copies.length}.`)
-  }
+}
+
+export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
+  const copies = copyEntries(entries)
   const terms = handle.terms('putEntries', copies, options)
   return written(await handle.submitCreating(terms, (full) => decide.putEntries(full, copies)))
 }
@@ -67,11 +72,12 @@ export async function* readEntries(handle: Handle, channel: string): AsyncGenera
 
 async function lastBefore(records: Records, { born }: SessionState, channel: string, at: number): Promise<Found | undefined> {
   for await (const found of records.backward(born, at - 1)) {
-    if (found.record.type === 'entry.put' && putIn(found).entries.some((entry) => entry.channel === channel)) return found
+    if (putIn(found).entries?.some((entry) => entry.channel === channel)) return found
   }
   return undefined
 }
 
+/** Records of messages may have entries too; others have none. */
 function putIn({ record }: Found): EntryPut {
   return record as unknown as EntryPut
 }

@@ -15,11 +15,12 @@ import { withHead } from '../session/fold.ts'
 import { digestOf, type JsonText } from '../session/json-text.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
-import { ABSENT_VERSION, type Usage } from '../session/state.ts'
+import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
 import type { Turn } from '../window/turns.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
-import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
+import { copyEntries, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
+import { exchange } from './exchange.ts'
 import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
@@ -33,10 +34,12 @@ import { type Page, type PageOptions, type StoredMessage, Transcript } from './t
 import { turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
 
 export interface AppendOptions extends WriteOptions {
-  /** Ids of the messages, in order. Otherwise a message's own `id`, if it is a text; otherwise one is made. */
-  readonly ids?: readonly (string | undefined)[]
-  /** The message that these follow; the head unless told. Another one moves the head, as `revert` does. */
-  readonly parent?: string
+  /** Ids of the messages, in order. Otherwise a message's own `id`, if it is a text; otherwise, or with `new`, one is made. */
+  readonly ids?: readonly (string | undefined)[] | 'new'
+  /** The message that these follow; the head unless told; null for none. Another one moves the head, as `revert` does. */
+  readonly parent?: string | null
+  /** Data to put beside the messages: all of it is kept, or none, together with them. */
+  readonly entries?: readonly Entry[]
   /** Of messages that are under way together: none is appended behind one that was refused. @internal */
   readonly chain?: Chain
 }
@@ -88,11 +91,14 @@ export class Session {
     }
     const ids = idsOf(messages, options.ids)
     const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
-    const parent = options.parent === undefined ? undefined : await this.#handle.locate(options.parent)
-    const terms = this.#handle.terms('append', { messages, ids: ids ?? null, parent: options.parent ?? null }, options, parent)
+    const entries = options.entries === undefined || options.entries.length === 0 ? undefined : copyEntries(options.entries)
+    const located = options.parent == null ? undefined : await this.#handle.locate(options.parent)
+    const point = options.parent === null ? START : located?.point
+    const body = { messages, ids: ids ?? null, parent: options.parent === null ? START : (options.parent ?? null), entries }
+    const terms = this.#handle.terms('append', body, options, located)
     const link = options.chain?.link()
     const make = (full: decide.Terms) => {
-      const operation = decide.append(full, { messages, ids, tokens, parent: parent?.point })
+      const operation = decide.append(full, { messages, ids, tokens, parent: point, entries })
       return link === undefined ? operation : link(operation)
     }
     const { version, duplicate, placed, first, before } = await this.#handle.submitCreating(terms, make)
@@ -101,9 +107,26 @@ export class Session {
         ? await this.#appendedIds(first as KeyEntry | decide.InheritedKey, ids)
         : messages.map((_, i) => messageId(placed.id, ids, i))
     // They are added to what was there, on the branch that they follow. Nothing is read for it: by now, no failure may be told as one.
-    const state = placed === undefined || parent === undefined ? before : withHead(before, parent.point)
+    const state = placed === undefined || point === undefined ? before : withHead(before, point)
     const { messageCount, pendingTokens } = liveAmount(state, placed === undefined ? undefined : { n: messages.length, t: tokens })
     return { ids: record, id: record.at(-1) as string, version, duplicate, messageCount, pendingTokens }
+  }
+
+  /**
+   * Puts messages in place of the last ones, if those are still `last`, in one record; none instead takes them off. Refused with CONFLICT
+   * otherwise. Nothing is destroyed, and `undo` returns.
+   */
+  exchange(
+    last: readonly object[],
+    messages: readonly object[],
+    options: WriteOptions & Pick<AppendOptions, 'ids'> = {},
+  ): Promise<Written> {
+    const texts = messages.map((one) => objectText('A message', one))
+    return exchange(
+      this.#handle,
+      { last: last.map((one) => objectText('A message', one)), messages: texts, ids: idsOf(texts, options.ids) },
+      options,
+    )
   }
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
@@ -170,8 +193,15 @@ export class Session {
     return written(await this.#handle.submit(terms, (full) => decide.snapshot(full, name, at?.point)))
   }
 
-  /** Goes back, or over, to a message or a snapshot: the next message follows it. Nothing is destroyed, and `undo` returns. */
-  async revert(target: string, options: WriteOptions = {}): Promise<Written> {
+  /**
+   * Goes back, or over, to a message or a snapshot: the next message follows it. Null goes in front of the first message. Nothing is
+   * destroyed, and `undo` returns.
+   */
+  async revert(target: string | null, options: WriteOptions = {}): Promise<Written> {
+    if (target === null) {
+      const terms = this.#handle.terms('revert', { target }, options)
+      return written(await this.#handle.submit(terms, (full) => decide.revert(full, null, START)))
+    }
     const { snapshots } = await this.#handle.liveState()
     const isSnapshot = snapshots.some(({ name }) => name === checkId('What to revert to', target))
     const located = isSnapshot ? undefined : await (await this.#handle.transcript()).locate(target)
@@ -338,6 +368,7 @@ export class Session {
 }
 
 function idsOf(messages: readonly JsonText[], given: AppendOptions['ids']): (string | null)[] | undefined {
+  if (given === 'new') return undefined
   if (given !== undefined && given.length !== messages.length)
     throw invalid(`${messages.length} messages need as many ids; got ${given.length}.`)
   const ids = messages.map((message, index) => {

@@ -40,6 +40,8 @@ export interface PageOptions {
   readonly from?: 'start' | 'end'
   /** Also those that archives hold. */
   readonly archived?: boolean
+  /** Of the branch that ends with this message, instead of the current one. */
+  readonly branch?: string
 }
 
 export interface Page {
@@ -103,7 +105,7 @@ export class Transcript {
   async page(options: PageOptions): Promise<Page> {
     const { limit = 100, before, after } = options
     const forward = (options.from ?? (after === undefined ? 'end' : 'start')) === 'start'
-    const branch = branchTo(this.#state, this.#state.head)
+    const branch = branchTo(this.#state, options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point)
     const stretches = options.archived === true ? branch : without(branch, this.#state.held)
     let pieces = stretches.flatMap((stretch) => this.#pieces(stretch))
     if (before !== undefined) pieces = cutBefore(pieces, await this.#onBranch(before, branch))
@@ -192,6 +194,12 @@ export class Transcript {
       }
     }
     return known
+  }
+
+  async #existing(id: string): Promise<Located> {
+    const located = await this.locate(id)
+    if (located !== undefined) return located
+    throw new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
   }
 
   async #locatedAt(id: string, journal: string, entry: KeyEntry, place: number): Promise<Located> {

@@ -239,6 +239,8 @@ describe('whatever is sent', () => {
       '/sessions',
       '/sessions/{id}/messages',
       '/sessions/{id}/messages/batch',
+      '/sessions/{id}/messages/group',
+      '/sessions/{id}/messages/exchange',
       '/sessions/{id}/commit',
       '/sessions/{id}/fork',
       '/sessions/{id}/shares',

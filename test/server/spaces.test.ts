@@ -55,6 +55,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'post /sessions/{id}/snapshots': { name: 'n' },
   'post /sessions/{id}/revert': { to: 'snapshot-of-a' },
   'post /sessions/{id}/usage': { model: 'm', input_tokens: 1, output_tokens: 1 },
+  'post /sessions/{id}/messages/exchange': { last: [{ role: 'user', content: 'x' }], messages: [] },
   'put /sessions/{id}/messages/{mid}': { message: { role: 'user', content: 'mine now' } },
   'post /search/find': { query: SECRET },
   'post /search/search': { query: SECRET, session_id: 'session-of-a' },
@@ -71,7 +72,12 @@ const QUERIES: Readonly<Record<string, string>> = {
   'get /tasks': '?resource_id=session-of-a',
 }
 /** These make what is missing, in the caller's own space: what they answer is his own. */
-const CREATES = new Set(['post /sessions/{id}/messages', 'post /sessions/{id}/messages/batch', 'put /sessions/{id}/entries'])
+const CREATES = new Set([
+  'post /sessions/{id}/messages',
+  'post /sessions/{id}/messages/batch',
+  'post /sessions/{id}/messages/group',
+  'put /sessions/{id}/entries',
+])
 
 function nameOf({ method, path }: Route): string {
   return `${method} ${path}`

@@ -100,7 +100,7 @@ const revert = route({
   summary: 'Goes back, or over, to a snapshot or a message. Nothing is destroyed, and undo returns.',
   scope: 'write',
   reach: 'session',
-  body: z.object({ to: z.string().openapi({ description: 'a snapshot, or the id of a message' }) }),
+  body: z.object({ to: z.string().nullable().openapi({ description: 'a snapshot, or the id of a message; null: in front of the first' }) }),
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()

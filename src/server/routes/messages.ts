@@ -78,6 +78,75 @@ const appendBatch = route({
   },
 })
 
+/** Messages with what else goes into their record. There is no limit but that of a record. */
+function checkGroup(body: unknown): { messages: JsonObject[]; ids?: (string | undefined)[] | 'new' } {
+  const { messages, ids, ...rest } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  if (!Array.isArray(messages)) throw invalid('"messages" must be an array.')
+  if (ids !== undefined && ids !== 'new' && !Array.isArray(ids)) throw invalid('"ids" must be an array, or "new".')
+  const given = ids === 'new' ? ids : (ids as (string | null)[] | undefined)?.map((id) => id ?? undefined)
+  return { ...rest, messages: messages.map(checkMessage), ...(given === undefined ? {} : { ids: given }) }
+}
+
+const ids = z
+  .union([z.array(z.string().nullable()), z.literal('new')])
+  .optional()
+  .openapi({ description: 'ids of messages that have none of their own; "new": made for all of them' })
+const entryList = z.array(z.object({ channel: z.string(), key: z.string(), value: z.unknown().optional() }))
+
+const appendGroup = route({
+  method: 'post',
+  path: '/sessions/{id}/messages/group',
+  tag: 'messages',
+  summary: 'Appends messages together with data beside them, all or none.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({
+    messages: z.array(schemas.Message).min(1),
+    ids,
+    parent: z.string().nullable().optional().openapi({ description: 'the message that these follow; null for none' }),
+    entries: entryList.optional(),
+  }),
+  checkBody: checkGroup,
+  result: schemas.AppendedBatch,
+  handle: async (call) => {
+    const session = await call.session({ creates: true })
+    const { messages, ids: wanted, parent: after, entries: beside } = call.body as ReturnType<typeof checkGroup> & GroupFields
+    const appended = await session.append(messages, { ...call.write, ...given({ ids: wanted, parent: after, entries: beside }) })
+    if (!appended.duplicate) call.parts.metrics.messages.inc(appended.ids.length)
+    return { result: batchFields(session.id, appended), version: appended.version }
+  },
+})
+
+interface GroupFields {
+  readonly parent?: string | null
+  readonly entries?: readonly Entry[]
+  readonly last?: readonly JsonObject[]
+}
+
+const exchange = route({
+  method: 'post',
+  path: '/sessions/{id}/messages/exchange',
+  tag: 'messages',
+  summary: 'Puts messages in place of the last ones, if those are still what the caller saw. Nothing is destroyed, and undo returns.',
+  scope: 'write',
+  reach: 'session',
+  body: z.object({
+    last: z.array(schemas.Message).openapi({ description: 'what the last messages must be' }),
+    messages: z.array(schemas.Message),
+    ids,
+  }),
+  checkBody: checkGroup,
+  result: schemas.Written,
+  handle: async (call) => {
+    const { messages, ids: wanted, last } = call.body as ReturnType<typeof checkGroup> & GroupFields
+    if (!Array.isArray(last)) throw invalid('"last" must be an array.')
+    const session = await call.session(last.length === 0 ? { creates: true } : {})
+    const written = await session.exchange(last, messages, { ...call.write, ...given({ ids: wanted }) })
+    if (!written.duplicate) call.parts.metrics.messages.inc(messages.length)
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
 const list = route({
   method: 'get',
   path: '/sessions/{id}/messages',
@@ -91,13 +160,14 @@ const list = route({
     after: z.string().optional(),
     from: z.enum(['start', 'end']).optional(),
     archived: z.enum(['include']).optional().openapi({ description: 'also those that archives hold' }),
+    branch: z.string().optional().openapi({ description: 'of the branch that ends with this message' }),
   }),
   result: schemas.Page,
   handle: async (call) => {
-    const { limit, before, after, from, archived } = call.query
+    const { limit, before, after, from, archived, branch } = call.query
     const session = await call.session()
     const version = await session.version()
-    const page = await session.messages(given({ limit, before, after, from, archived: archived === 'include' ? true : undefined }))
+    const page = await session.messages(given({ limit, before, after, from, branch, archived: archived === 'include' ? true : undefined }))
     return { result: pageFields(page), version }
   },
 })
@@ -181,9 +251,7 @@ const putEntries = route({
   summary: 'Puts data beside the messages, all entries or none. One without a value is removed.',
   scope: 'write',
   reach: 'session',
-  body: z.object({
-    entries: z.array(z.object({ channel: z.string(), key: z.string(), value: z.unknown().optional() })),
-  }),
+  body: z.object({ entries: entryList }),
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session({ creates: true })
@@ -196,4 +264,15 @@ function noMessage(id: string): HoldfastError {
   return new HoldfastError('NOT_FOUND', 'There is no such message in this session.', { details: { message_id: id } })
 }
 
-export const messageRoutes: readonly Route[] = [append, appendBatch, list, show, revisions, replace, entries, putEntries]
+export const messageRoutes: readonly Route[] = [
+  append,
+  appendBatch,
+  appendGroup,
+  exchange,
+  list,
+  show,
+  revisions,
+  replace,
+  entries,
+  putEntries,
+]

@@ -96,7 +96,7 @@ export class ItemReader {
     const common = { session: this.#handle.id, at: record.at }
     switch (record.type) {
       case 'messages.appended':
-        return this.#messages(record)
+        return [...(await this.#messages(record)), ...entriesIn(record, common)]
       case 'message.replaced': {
         const { target: id, message } = record as unknown as MessageReplaced
         return [{ kind: 'replacement', ...common, id, message: message as JsonObject }]
@@ -104,7 +104,7 @@ export class ItemReader {
       case 'session.described':
         return [{ kind: 'describe', ...common, description: descriptionOf(record as unknown as Description) }]
       case 'entry.put':
-        return (record as unknown as EntryPut).entries.map((entry) => ({ kind: 'entry', ...common, ...entry }))
+        return entriesIn(record, common)
       case 'snapshot.taken': {
         const { name, point } = record as unknown as SnapshotTaken
         return [{ kind: 'snapshot', ...common, name, message: await this.#idAt(point) }]
@@ -207,6 +207,11 @@ export class ItemReader {
     for await (const { id } of this.#transcript.oldestFirst([stretch])) return id
     return null
   }
+}
+
+function entriesIn(record: JournalRecord, common: { readonly session: string; readonly at: string }): Item[] {
+  const { entries = [] } = record as Partial<EntryPut>
+  return entries.map((entry) => ({ kind: 'entry', ...common, ...entry }))
 }
 
 function idIn(found: Found | undefined, [, index]: Address): string | null {

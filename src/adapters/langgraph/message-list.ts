@@ -1,0 +1,114 @@
+/**
+ * A channel that holds messages is kept as messages of the session: a list is the branch that ends with its last message, so a list that
+ * grows costs what was added to it, and one that was rewritten from some message on branches off there.
+ *
+ * Loading a thousand messages is most of what reading a checkpoint takes, because LangChain's own way looks at every value of every
+ * message, asynchronously. A message that holds nothing but plain JSON in fields whose names stay as they are is made directly.
+ */
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  isBaseMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
+import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
+import type { JsonObject } from '../../record/record.ts'
+import { type AdapterSession, newestMessages } from '../sessions.ts'
+
+/** Lists that are remembered, of all threads. */
+const REMEMBERED = 16
+
+export interface MessageList {
+  /** Of the session's messages. */
+  readonly ids: readonly string[]
+  /** As they were serialised. */
+  readonly texts: readonly string[]
+}
+
+export const NO_MESSAGES: MessageList = { ids: [], texts: [] }
+
+/** Lists by the session that holds them and their last message: a branch never changes, so what is remembered is never stale. */
+export class MessageLists {
+  readonly #lists = new Map<string, MessageList>()
+
+  async read(session: AdapterSession, last: string): Promise<MessageList> {
+    const known = this.#lists.get(nameOf(session, last))
+    if (known !== undefined) return known
+    const messages = await newestMessages(session, { branch: last })
+    const list = { ids: messages.map(({ id }) => id), texts: messages.map(({ message }) => JSON.stringify(message)) }
+    this.remember(session, list)
+    return list
+  }
+
+  remember(session: AdapterSession, list: MessageList): void {
+    const last = list.ids.at(-1)
+    if (last === undefined) return
+    const name = nameOf(session, last)
+    this.#lists.delete(name)
+    this.#lists.set(name, list)
+    for (const oldest of this.#lists.keys()) {
+      if (this.#lists.size <= REMEMBERED) break
+      this.#lists.delete(oldest)
+    }
+  }
+}
+
+function nameOf({ id }: AdapterSession, last: string): string {
+  return JSON.stringify([id, last])
+}
+
+/** Undefined if the value is no list of messages that can be kept as such. */
+export async function textsOf(serde: SerializerProtocol, value: unknown): Promise<string[] | undefined> {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isBaseMessage)) return undefined
+  const texts: string[] = []
+  for (const message of value as BaseMessage[]) {
+    const [type, bytes] = await serde.dumpsTyped(message)
+    if (type !== 'json') return undefined
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+    if (!text.startsWith('{')) return undefined
+    texts.push(text)
+  }
+  return texts
+}
+
+/** How many messages two lists begin with in common. */
+export function commonLength(a: readonly string[], b: readonly string[]): number {
+  const most = Math.min(a.length, b.length)
+  for (let i = 0; i < most; i++) if (a[i] !== b[i]) return i
+  return most
+}
+
+export async function messagesOf(serde: SerializerProtocol, texts: readonly string[]): Promise<unknown[]> {
+  const messages: unknown[] = []
+  for (const text of texts) messages.push(plainMessage(text) ?? (await serde.loadsTyped('json', text)))
+  return messages
+}
+
+const CLASSES: ReadonlyMap<string, new (fields: never) => BaseMessage> = new Map<string, new (fields: never) => BaseMessage>([
+  ['AIMessage', AIMessage],
+  ['HumanMessage', HumanMessage],
+  ['SystemMessage', SystemMessage],
+  ['ToolMessage', ToolMessage],
+  ['ChatMessage', ChatMessage],
+  ['FunctionMessage', FunctionMessage],
+])
+const PLAIN_FIELDS = new Set(
+  'content id name role status artifact additional_kwargs response_metadata tool_calls invalid_tool_calls usage_metadata tool_call_id'.split(
+    ' ',
+  ),
+)
+
+function plainMessage(text: string): BaseMessage | undefined {
+  // Anything else that LangChain would make an object of has such a mark too.
+  if (text.indexOf('"lc":', text.indexOf('"lc":') + 1) !== -1 || text.includes('"__lc_escaped__"')) return undefined
+  const { lc, type, id, kwargs } = JSON.parse(text) as JsonObject
+  const path = Array.isArray(id) ? id.join('/') : ''
+  const Message = CLASSES.get(path.replace(/^langchain_core\/messages\//, ''))
+  if (lc !== 1 || type !== 'constructor' || Message === undefined || !path.startsWith('langchain_core/messages/')) return undefined
+  if (!Object.keys(kwargs as JsonObject).every((field) => PLAIN_FIELDS.has(field))) return undefined
+  return new Message(kwargs as never)
+}

@@ -1,0 +1,217 @@
+/**
+ * A store as a server of the Model Context Protocol: so an agent can read its own past. Tools to search, list and read, sessions as
+ * resources, a prompt that takes up a session; with `allowWrite` also tools that append, fork and commit, none of which destroys anything.
+ */
+import { z } from 'zod'
+import type { StoreApi } from '../../client/api.ts'
+import { viewOf } from '../../dialect/message.ts'
+import { HoldfastError } from '../../errors.ts'
+import type { StoredMessage } from '../../store/transcript.ts'
+import type { Window } from '../../store/window.ts'
+import { foundFields } from '../../wire/search.ts'
+import { sessionFields } from '../../wire/sessions.ts'
+import { answer } from './answer.ts'
+import { McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
+import { addWriteTools } from './write-tools.ts'
+
+export type McpStore = Pick<StoreApi, 'list' | 'search' | 'session'>
+
+export interface McpOptions {
+  readonly version: string
+  /** Whether agents may also append, fork and commit. */
+  readonly allowWrite: boolean
+  /** Whether the connection lasts, so that changes can be told. */
+  readonly live: boolean
+}
+
+const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
+const SCHEME = 'session://'
+
+export function makeMcpServer(store: McpStore, { version, allowWrite, live }: McpOptions): McpServer {
+  const server = new McpServer(
+    { name: 'holdfast', version, title: 'Holdfast sessions' },
+    {
+      capabilities: live ? { resources: { subscribe: true } } : {},
+      instructions: 'Sessions of AI agents, yours among them. Search for what was said, read a session, or get what fits into a context.',
+    },
+  )
+  addReadTools(server, store)
+  if (allowWrite) addWriteTools(server, store)
+  addResources(server, store)
+  if (live) addSubscriptions(server, store)
+  addPrompt(server, store)
+  return server
+}
+
+const Hit = z.object({
+  kind: z.string(),
+  session_id: z.string(),
+  title: z.string().nullable(),
+  message_id: z.string().nullable(),
+  role: z.string().nullable(),
+  at: z.string(),
+  snippet: z.string(),
+  score: z.number(),
+})
+const Listed = z.object({ session_id: z.string(), title: z.string().nullable(), message_count: z.number(), updated_at: z.string() })
+const Message = z.object({ id: z.string(), at: z.string(), role: z.string().nullable(), text: z.string(), message: z.looseObject({}) })
+
+function addReadTools(server: McpServer, store: McpStore): void {
+  server.registerTool(
+    'search_sessions',
+    {
+      title: 'Search sessions',
+      description: 'Finds messages, titles, summaries and memories by words, in all sessions or in one. Best first, with snippets.',
+      inputSchema: { query: z.string().min(1), session_id: z.string().optional(), limit: z.number().int().min(1).max(100).default(20) },
+      outputSchema: { hits: z.array(Hit) },
+      annotations: READS,
+    },
+    async ({ query, session_id: session, limit }) => {
+      const { hits } = foundFields(await store.search(query, { limit, ...(session === undefined ? {} : { session }) }))
+      return answer({ hits: hits.map((hit) => Hit.parse(hit)) })
+    },
+  )
+  server.registerTool(
+    'list_sessions',
+    {
+      title: 'List sessions',
+      description: 'Sessions, those changed last first, a page at a time.',
+      inputSchema: {
+        query: z.string().optional().describe('words that the id, the title or a tag must have'),
+        limit: z.number().int().min(1).max(200).default(50),
+        cursor: z.string().optional().describe('where the page before ended'),
+      },
+      outputSchema: { sessions: z.array(Listed), next_cursor: z.string().nullable() },
+      annotations: READS,
+    },
+    async ({ query, limit, cursor }) => {
+      const page = await store.list({ limit, ...(query === undefined ? {} : { query }), ...(cursor === undefined ? {} : { cursor }) })
+      return answer({ sessions: page.sessions.map((info) => Listed.parse(sessionFields(info))), next_cursor: page.cursor })
+    },
+  )
+  server.registerTool(
+    'read_session',
+    {
+      title: 'Read a session',
+      description: 'Messages of a session, oldest first: the newest ones, or those before one. Those in archives too.',
+      inputSchema: { session_id: z.string(), limit: z.number().int().min(1).max(500).default(50), before: z.string().optional() },
+      outputSchema: { messages: z.array(Message), more: z.boolean() },
+      annotations: READS,
+    },
+    async ({ session_id, limit, before }) => {
+      const session = await store.session(session_id)
+      const { messages, more } = await session.messages({ limit, archived: true, ...(before === undefined ? {} : { before }) })
+      return answer({ messages: messages.map(messageFields), more })
+    },
+  )
+  server.registerTool(
+    'get_context',
+    {
+      title: 'Get the context of a session',
+      description: 'What to go on from: the summary of what came before, and the newest messages, within a budget of tokens.',
+      inputSchema: {
+        session_id: z.string(),
+        token_budget: z.number().int().min(1).max(1_000_000).default(8000),
+        recall: z.string().optional().describe('words: memories and older messages that match are added'),
+      },
+      outputSchema: { text: z.string(), tokens: z.number(), left_out: z.number() },
+      annotations: READS,
+    },
+    async ({ session_id, token_budget: budget, recall }) => {
+      const window = await (await store.session(session_id)).window({ budget, ...(recall === undefined ? {} : { recall }) })
+      return answer({ text: textOf(window), tokens: window.tokens, left_out: window.leftOut.length })
+    },
+  )
+}
+
+function addResources(server: McpServer, store: McpStore): void {
+  const list = async () => ({
+    resources: (await store.list({ limit: 100 })).sessions.map(({ id, title, updatedAt, messageCount }) => ({
+      uri: uriOf(id),
+      name: title ?? id,
+      description: `${messageCount} messages, changed last at ${updatedAt}`,
+      mimeType: 'text/markdown',
+    })),
+  })
+  const about = { title: 'A session', description: 'The newest messages of a session, as text', mimeType: 'text/markdown' }
+  server.registerResource('session', new ResourceTemplate(`${SCHEME}{id}`, { list }), about, async (uri) => {
+    const { messages } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
+    const text = messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
+    return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
+  })
+}
+
+/** Whoever subscribes hears of every change, by whichever process. */
+function addSubscriptions(server: McpServer, store: McpStore): void {
+  const following = new Map<string, AbortController>()
+  server.server.setRequestHandler(SubscribeRequestSchema, async ({ params: { uri } }) => {
+    if (following.has(uri)) return {}
+    const session = await store.session(idOf(uri))
+    const controller = new AbortController()
+    following.set(uri, controller)
+    const changes = session.follow({ signal: controller.signal })
+    const tell = async (): Promise<void> => {
+      for await (const _ of changes) await server.server.sendResourceUpdated({ uri })
+    }
+    tell().catch((error: unknown) => {
+      following.delete(uri)
+      if (!controller.signal.aborted) server.server.onerror?.(error as Error)
+    })
+    return {}
+  })
+  server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
+    following.get(uri)?.abort()
+    following.delete(uri)
+    return {}
+  })
+  server.server.onclose = () => {
+    for (const controller of following.values()) controller.abort()
+  }
+}
+
+function addPrompt(server: McpServer, store: McpStore): void {
+  server.registerPrompt(
+    'resume_session',
+    {
+      title: 'Resume a session',
+      description: 'Takes up a session where it ended.',
+      argsSchema: { session_id: z.string(), token_budget: z.string().regex(/^\d+$/).optional() },
+    },
+    async ({ session_id, token_budget = '8000' }) => {
+      const window = await (await store.session(session_id)).window({ budget: Number(token_budget) })
+      const text = `This is what was said so far in the session "${session_id}". Go on from here.\n\n${textOf(window)}`
+      return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] }
+    },
+  )
+}
+
+function messageFields({ id, at, message }: StoredMessage) {
+  const { role, text } = viewOf(message)
+  return { id, at, role: role ?? null, text, message }
+}
+
+function textOf({ overview, abstracts, recalled, messages }: Window): string {
+  const parts = [
+    ...abstracts.map(({ abstract }) => `Earlier: ${abstract}`),
+    ...(overview === null ? [] : [`Summary: ${overview}`]),
+    ...recalled.map(({ text }) => `Recalled: ${text}`),
+    ...messages.map((message) => `${headOf(message)}: ${viewOf(message).text}`),
+  ]
+  return parts.join('\n\n')
+}
+
+/** Who speaks, and which tools he calls or answers for. */
+function headOf(message: Parameters<typeof viewOf>[0]): string {
+  const { role = 'message', calls, results } = viewOf(message)
+  const tools = [...calls.map(({ name }) => `calls ${name}`), ...results.map(({ name }) => `answer of ${name ?? 'a tool'}`)]
+  return tools.length === 0 ? role : `${role} (${tools.join(', ')})`
+}
+
+function uriOf(id: string): string {
+  return `${SCHEME}${encodeURIComponent(id)}`
+}
+
+function idOf(uri: string): string {
+  if (!uri.startsWith(SCHEME)) throw new HoldfastError('INVALID_ARGUMENT', `A session is named as ${SCHEME}id; got ${uri.slice(0, 100)}.`)
+  return decodeURIComponent(uri.slice(SCHEME.length).replace(/\/$/, ''))
+}

@@ -1,0 +1,99 @@
+/** What adapters need of a store: a directory opened in this process and a store at a server both have it. */
+
+import { createHash } from 'node:crypto'
+import type { SessionApi, StoreApi } from '../client/api.ts'
+import { type ErrorCode, HoldfastError } from '../errors.ts'
+import type { Description } from '../session/records.ts'
+import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
+
+export type AdapterSession = Pick<
+  SessionApi,
+  | 'id'
+  | 'append'
+  | 'exchange'
+  | 'replace'
+  | 'messages'
+  | 'message'
+  | 'revert'
+  | 'putEntries'
+  | 'entry'
+  | 'entries'
+  | 'describe'
+  | 'info'
+  | 'version'
+  | 'delete'
+>
+
+export interface AdapterStore extends Pick<StoreApi, 'list'> {
+  session(id: string): Promise<AdapterSession>
+  create(options: Parameters<StoreApi['create']>[0]): Promise<AdapterSession>
+}
+
+const PAGE = 1000
+
+/** The newest messages of a branch, oldest first, those in archives too; all of them unless a limit is told. None if there is no session. */
+export async function newestMessages(
+  session: Pick<AdapterSession, 'messages'>,
+  { limit = Number.POSITIVE_INFINITY, branch }: { readonly limit?: number; readonly branch?: string } = {},
+): Promise<StoredMessage[]> {
+  const pages: (readonly StoredMessage[])[] = []
+  let count = 0
+  let options: PageOptions = { archived: true, ...(branch === undefined ? {} : { branch }) }
+  while (count < limit) {
+    const page = await ifThere(() => session.messages({ ...options, limit: Math.min(PAGE, limit - count) }))
+    const [oldest] = page?.messages ?? []
+    if (oldest === undefined) break
+    pages.push((page as Page).messages)
+    count += (page as Page).messages.length
+    if (!(page as Page).more) break
+    // What is appended meanwhile does not move this.
+    options = { ...options, before: oldest.id }
+  }
+  return pages.reverse().flat()
+}
+
+/** Undefined of a session that nobody has written to yet. One that was deleted is an error: it is not empty, it is gone. */
+export async function ifThere<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (hasReason(error, 'absent')) return undefined
+    throw error
+  }
+}
+
+/** Where a framework has no word for it, a session that was deleted is as good as one that never was. */
+export async function ifKept<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ifThere(read)
+  } catch (error) {
+    if (hasReason(error, 'deleted') || hasReason(error, 'purged')) return undefined
+    throw error
+  }
+}
+
+/** The version of a session, which is made if there is none; one that was deleted begins anew. */
+export async function begun(store: AdapterStore, session: AdapterSession, description: Description): Promise<string> {
+  const version = await ifKept(async () => (await session.info()).version)
+  if (version !== undefined) return version
+  try {
+    await store.create({ id: session.id, ...description })
+  } catch (error) {
+    // Another process was first.
+    if (!hasCode(error, 'ALREADY_EXISTS')) throw error
+  }
+  return session.version()
+}
+
+/** Names of frameworks may be longer than keys and ids. */
+export function shortened(name: string): string {
+  return Buffer.byteLength(name) <= 400 ? name : createHash('sha256').update(name).digest('hex')
+}
+
+export function hasReason(error: unknown, reason: string): boolean {
+  return error instanceof HoldfastError && error.details.reason === reason
+}
+
+export function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HoldfastError && error.code === code
+}

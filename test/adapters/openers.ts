@@ -1,0 +1,81 @@
+/**
+ * The stores that every adapter is tested on: each engine, and a server. One more engine is one more line. `reopen` is what another process
+ * would have: nothing is shared but what was written.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { connect, type StoreApi } from '../../src/client/index.ts'
+import { makeApp } from '../../src/server/app.ts'
+import { makeParts } from '../../src/server/server.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+export interface Opened {
+  readonly store: StoreApi
+  reopen(): Promise<StoreApi>
+}
+
+export interface Opener {
+  readonly name: string
+  /** For whoever closes it himself; a test has `opened` do so. */
+  open(): Promise<Opened & { close(): Promise<void> }>
+}
+
+export const OPENERS: readonly Opener[] = [
+  { name: 'memory', open: () => local('memory:') },
+  { name: 'files', open: onDisk },
+  { name: 'http', open: remote },
+]
+
+/** A store for one test. */
+export async function opened({ open }: Pick<Opener, 'open'>): Promise<Opened> {
+  const store = await open()
+  onTestFinished(() => store.close())
+  return store
+}
+
+async function local(where: string): Promise<Opened & { close(): Promise<void> }> {
+  const store = await openStore(where)
+  const stores = [store]
+  const reopen = async (): Promise<StoreApi> => {
+    // What lives in memory is gone with its store.
+    if (where === 'memory:') return store
+    const another = await openStore(where)
+    stores.push(another)
+    return another
+  }
+  const close = async (): Promise<void> => {
+    for (const one of stores) await one.close()
+  }
+  return { store, reopen, close }
+}
+
+async function onDisk(): Promise<Opened & { close(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'holdfast-adapters-'))
+  const directory = await local(path)
+  const close = async (): Promise<void> => {
+    await directory.close()
+    await rm(path, { recursive: true, force: true })
+  }
+  return { ...directory, close }
+}
+
+async function remote(): Promise<Opened & { close(): Promise<void> }> {
+  const served = await openStore('memory:')
+  const parts = await makeParts(served, { worker: false })
+  const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
+  const app = makeApp(parts)
+  const store = (): StoreApi =>
+    connect('http://localhost', {
+      key,
+      fetch: async (url, init) => app.request(String(url), { ...init, headers: { ...init?.headers, host: 'localhost' } }),
+    })
+  const close = async (): Promise<void> => {
+    parts.keys.close()
+    await parts.followers.close()
+    await parts.audit.flush()
+    await served.close()
+  }
+  return { store: store(), reopen: async () => store(), close }
+}
