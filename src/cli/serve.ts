@@ -11,6 +11,7 @@ interface Options {
   readonly port: number
   readonly auth: boolean
   readonly worker: boolean
+  readonly redact?: boolean
   readonly allowHost?: readonly string[]
   readonly allowOrigin?: readonly string[]
 }
@@ -23,7 +24,7 @@ const KEY_FILE = 'server.key'
 
 export async function serve(context: Context, _: [], options: Options): Promise<void> {
   const { out, signal } = context
-  const { host, port, auth, worker, allowHost: hosts, allowOrigin: origins } = options
+  const { host, port, auth, worker, redact = false, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
   process.env.UV_THREADPOOL_SIZE ??= '16'
@@ -35,7 +36,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS })
+  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins }) })

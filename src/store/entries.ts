@@ -7,6 +7,7 @@ import * as decide from '../session/decide.ts'
 import { entryKey } from '../session/keys.ts'
 import type { Entry, EntryPut } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
+import { admit } from './admission.ts'
 import { type Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { type Found, Records } from './records.ts'
 
@@ -19,7 +20,8 @@ export interface StoredEntry {
 }
 
 export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
-  const copies = entries.map(({ channel, key, value }) => ({
+  const admitted = entries.map((entry) => ({ ...entry, value: admit(handle.parts, handle.id, 'entry', entry).value }))
+  const copies = admitted.map(({ channel, key, value }) => ({
     channel: checkId('A channel', channel),
     key: checkId('The key of an entry', key),
     ...(value === undefined ? {} : { value: jsonText('The value of an entry', value).value }),

@@ -17,6 +17,7 @@ import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, type Usage } from '../session/state.ts'
 import type { Turn } from '../window/turns.ts'
+import { admit, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
@@ -82,7 +83,9 @@ export class Session {
 
   /** Appends one message, or several that are kept or refused together. Creates the session if there is none. */
   async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
-    const messages = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => objectText('A message', one))
+    const messages = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) =>
+      admitText(this.#handle.parts, this.id, objectText('A message', one)),
+    )
     if (messages.length === 0 || messages.length > LIMITS.messagesPerRecord) {
       throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${messages.length}.`)
     }
@@ -108,7 +111,7 @@ export class Session {
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
   async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
-    const copy = copyObject('A message', message)
+    const copy = copyObject('A message', admit(this.#handle.parts, this.id, 'message', copyObject('A message', message)))
     const expected = options.old === undefined ? undefined : objectText('The old message', options.old).digest
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
@@ -158,7 +161,7 @@ export class Session {
 
   /** Title, tags, owner, workspace, metadata, policies. Cannot touch a message. */
   async describe(description: DescribeOptions, options: WriteOptions = {}): Promise<Written> {
-    const checked = checkDescription(description)
+    const checked = checkDescription(admit(this.#handle.parts, this.id, 'description', description))
     return written(await this.#handle.submit(this.#handle.terms('describe', checked, options), (full) => decide.describe(full, checked)))
   }
 
@@ -319,7 +322,11 @@ export class Session {
 
   /** Creates the session, or refuses with ALREADY_EXISTS. One that was deleted begins anew. @internal */
   async create(description: Description, options: { readonly key?: string } = {}): Promise<Written> {
-    const session = { space: this.#handle.parts.space, session: this.id, ...checkDescription(description) }
+    const session = {
+      space: this.#handle.parts.space,
+      session: this.id,
+      ...checkDescription(admit(this.#handle.parts, this.id, 'description', description)),
+    }
     return written(await this.#handle.submit(this.#handle.terms('create', session, options), (full) => decide.create(full, session)))
   }
 
