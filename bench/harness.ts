@@ -18,7 +18,7 @@ interface Setting {
   readonly quick: boolean
 }
 
-export type Unit = 'times' | 'appends/s' | 'tasks/s' | 'messages/s' | 'ms' | 'KiB' | 'MB'
+export type Unit = 'times' | 'appends/s' | 'tasks/s' | 'messages/s' | 'ms' | 'KiB' | 'MB' | 'MB/s' | 'percent' | 'false alarms'
 
 export interface Figure {
   readonly name: string

@@ -22,6 +22,7 @@ import { manySessions } from './many-sessions.ts'
 import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
 import { recall } from './recall.ts'
+import { redaction } from './redaction.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
 import { transfer } from './transfer.ts'
@@ -42,6 +43,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   catalogSearch,
   catalogAppend,
   recall,
+  redaction,
   httpFollowers,
   httpMemory,
   transfer,

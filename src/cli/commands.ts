@@ -64,6 +64,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--no-auth', about: 'no keys: whoever reaches the address may do everything; on loopback only' },
       { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
       { flags: '--no-migrate', about: 'change nothing about the store’s format' },
+      { flags: '--redact', about: 'take keys and passwords of known forms out of what is said before it is written' },
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
       { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
       { flags: '--allow-origin <origin>', about: 'pages that may use it, as https://name; may be repeated', parse: collect },
@@ -271,7 +272,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'share',
     about: 'make a token that lets its holder read the session as it is now',
     words: [ID],
-    options: [{ flags: '--expires <duration>', about: 'how long it is good for, such as 7d', parse: duration('--expires') }],
+    options: [
+      { flags: '--expires <duration>', about: 'how long it is good for, such as 7d', parse: duration('--expires') },
+      { flags: '--redact', about: 'show no keys and passwords of known forms' },
+    ],
     load: async () => (await import('./sharing.ts')).share,
   },
   {

@@ -38,7 +38,7 @@ export class Context {
   }
 
   /** The store, for a command that needs it in this process; undefined if it is at a server. */
-  async local(options: Pick<OpenOptions, 'wrap' | 'limits'> = {}): Promise<Store | undefined> {
+  async local(options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact'> = {}): Promise<Store | undefined> {
     const where = this.#where()
     return isServer(where) ? undefined : this.#openHere(where, options)
   }
@@ -92,7 +92,7 @@ export class Context {
     return this.#store
   }
 
-  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief'> = {}): Promise<Store> {
+  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact'> = {}): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
       const store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })

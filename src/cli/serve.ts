@@ -12,6 +12,7 @@ interface Options {
   readonly auth: boolean
   readonly worker: boolean
   readonly mcpWrite?: boolean
+  readonly redact?: boolean
   readonly allowHost?: readonly string[]
   readonly allowOrigin?: readonly string[]
 }
@@ -24,7 +25,7 @@ const KEY_FILE = 'server.key'
 
 export async function serve(context: Context, _: [], options: Options): Promise<void> {
   const { out, signal } = context
-  const { host, port, auth, worker, mcpWrite, allowHost: hosts, allowOrigin: origins } = options
+  const { host, port, auth, worker, mcpWrite, redact = false, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
   process.env.UV_THREADPOOL_SIZE ??= '16'
@@ -36,7 +37,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS })
+  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins, mcpWrite }) })

@@ -4,10 +4,15 @@ import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
 
-export async function share(context: Context, [id]: [string], { expires }: { readonly expires?: number }): Promise<void> {
+interface ShareOptions {
+  readonly expires?: number
+  readonly redact?: boolean
+}
+
+export async function share(context: Context, [id]: [string], { expires, redact }: ShareOptions): Promise<void> {
   const session = await (await context.write()).session(id)
   const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
-  const granted = await session.share(given({ expiresAt }))
+  const granted = await session.share(given({ expiresAt, redact }))
   const { duplicate: _, ...fields } = sharedFields(id, granted, expiresAt)
   await context.out.result(fields, () => granted.token)
   const until =

@@ -187,8 +187,8 @@ export class RemoteSession implements SessionApi {
     return (await this.#ask<UsageFields[]>('GET', '/usage')).map(usageOf)
   }
 
-  async share({ expiresAt, key, expect }: ShareOptions = {}): Promise<Shared> {
-    const body = { expires_at: expiresAt?.toISOString() ?? null }
+  async share({ expiresAt, redact, key, expect }: ShareOptions = {}): Promise<Shared> {
+    const body = { expires_at: expiresAt?.toISOString() ?? null, redact }
     const { version, duplicate, share_id: share, token } = await this.#ask<SharedFields>('POST', '/shares', { key, expect, body })
     return { version, duplicate, share, token }
   }

@@ -387,7 +387,10 @@ export function recordUsage(
   )
 }
 
-export function share(terms: Terms, granted: { share: string; token: string; expiresAt: string | null }): Operation<SessionState, Outcome> {
+export function share(
+  terms: Terms,
+  granted: { share: string; token: string; expiresAt: string | null; redact?: boolean },
+): Operation<SessionState, Outcome> {
   return onLive(terms, (state) =>
     unless(tooMany('shares', state.shares.length + 1), write(state, 'share.granted', { ...granted, point: state.head }, terms)),
   )

@@ -270,8 +270,9 @@ function withUsage(state: SessionState, { model, inputTokens, outputTokens }: Us
 }
 
 function shareGranted(state: SessionState, record: JournalRecord): SessionState {
-  const { share: id, token: digest, point, expiresAt } = payloadOf<ShareGranted>(record)
-  return changed(state, { shares: [...state.shares, { id, digest, ...point, grantedAt: record.at, expiresAt }] })
+  const { share: id, token: digest, point, expiresAt, redact } = payloadOf<ShareGranted>(record)
+  const share = { id, digest, ...point, grantedAt: record.at, expiresAt, ...(redact === true ? { redact } : {}) }
+  return changed(state, { shares: [...state.shares, share] })
 }
 
 function shareRevoked(state: SessionState, record: JournalRecord): SessionState {

@@ -167,6 +167,8 @@ export interface ShareGranted extends Keyed {
   /** The last message that it shows. */
   readonly point: Point
   readonly expiresAt: string | null
+  /** Shows no secrets. */
+  readonly redact?: boolean
 }
 
 export interface DamageAcknowledged {

@@ -157,6 +157,7 @@ interface Share extends Point {
   readonly digest: string
   readonly grantedAt: string
   readonly expiresAt: string | null
+  readonly redact?: boolean
 }
 
 /** A session that begins from this one. What a fork reaches is not purged. */

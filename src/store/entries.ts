@@ -7,6 +7,7 @@ import * as decide from '../session/decide.ts'
 import { entryKey } from '../session/keys.ts'
 import type { Entry, EntryPut } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
+import { admit } from './admission.ts'
 import { type Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { type Found, Records } from './records.ts'
 
@@ -18,12 +19,13 @@ export interface StoredEntry {
   readonly at: string
 }
 
-/** Entries as JSON has them. */
-export function copyEntries(entries: readonly Entry[]): Entry[] {
+/** Entries as they are to be written: as the opener admits them, and as JSON has them. */
+export function entriesToPut({ parts, id }: Pick<Handle, 'parts' | 'id'>, entries: readonly Entry[]): Entry[] {
   if (entries.length === 0 || entries.length > LIMITS.messagesPerRecord) {
     throw invalid(`One call puts 1 to ${LIMITS.messagesPerRecord} entries; got ${entries.length}.`)
   }
-  return entries.map(({ channel, key, value }) => ({
+  const admitted = entries.map((entry) => ({ ...entry, value: admit(parts, id, 'entry', entry).value }))
+  return admitted.map(({ channel, key, value }) => ({
     channel: checkId('A channel', channel),
     key: checkId('The key of an entry', key),
     ...(value === undefined ? {} : { value: jsonText('The value of an entry', value).value }),
@@ -31,7 +33,7 @@ export function copyEntries(entries: readonly Entry[]): Entry[] {
 }
 
 export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
-  const copies = copyEntries(entries)
+  const copies = entriesToPut(handle, entries)
   const terms = handle.terms('putEntries', copies, options)
   return written(await handle.submitCreating(terms, (full) => decide.putEntries(full, copies)))
 }

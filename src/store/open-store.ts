@@ -8,6 +8,9 @@ import type { PostgresPlace } from '../engines/postgres/place.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
 import { sessionModel } from '../session/model.ts'
+import { redactor } from '../transfer/redact.ts'
+import { type BeforeAppend, both, fingerprintKey } from './admission.ts'
+import type { StoreParts } from './parts.ts'
 import { Replicas } from './replicas.ts'
 import { Store } from './store.ts'
 
@@ -18,6 +21,10 @@ export interface OpenOptions {
   readonly exclusive?: boolean
   /** False: the tables of a store in PostgreSQL are left as they are, for a user who may not change them. */
   readonly migrate?: boolean
+  /** Sees every message before it is written, and changes or refuses it. */
+  readonly beforeAppend?: BeforeAppend
+  /** Takes keys, tokens and passwords of known forms out of what is said before it is written. */
+  readonly redact?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
@@ -39,7 +46,10 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true
   const catalog = new CatalogDoor({ engine, clock, ids, threaded })
-  return new Store({ engine, clock, ids, replicas, catalog, space })
+  const { beforeAppend } = options
+  const parts: StoreParts = { engine, clock, ids, replicas, catalog, space, ...(beforeAppend === undefined ? {} : { beforeAppend }) }
+  if (options.redact !== true) return new Store(parts)
+  return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
 }
 
 function isEngine(where: string | PostgresPlace | Engine): where is Engine {

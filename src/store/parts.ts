@@ -3,6 +3,7 @@ import type { CatalogDoor } from '../catalog/door.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
+import type { BeforeAppend } from './admission.ts'
 import type { Replicas } from './replicas.ts'
 
 /** The space of the store's own facts, out of reach of everybody who was given a space. */
@@ -15,4 +16,6 @@ export interface StoreParts {
   readonly replicas: Replicas
   readonly catalog: CatalogDoor
   readonly space: string
+  /** Sees what is said before it is written. */
+  readonly beforeAppend?: BeforeAppend
 }

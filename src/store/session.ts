@@ -17,9 +17,10 @@ import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
 import type { Turn } from '../window/turns.ts'
+import { admit, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
-import { copyEntries, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
+import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
 import { exchange } from './exchange.ts'
 import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
@@ -85,13 +86,13 @@ export class Session {
 
   /** Appends one message, or several that are kept or refused together. Creates the session if there is none. */
   async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
-    const messages = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => objectText('A message', one))
+    const messages = (Array.isArray(message) ? (message as readonly unknown[]) : [message]).map((one) => this.#admitted(one))
     if (messages.length === 0 || messages.length > LIMITS.messagesPerRecord) {
       throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${messages.length}.`)
     }
     const ids = idsOf(messages, options.ids)
     const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
-    const entries = options.entries === undefined || options.entries.length === 0 ? undefined : copyEntries(options.entries)
+    const entries = options.entries === undefined || options.entries.length === 0 ? undefined : entriesToPut(this.#handle, options.entries)
     const located = options.parent == null ? undefined : await this.#handle.locate(options.parent)
     const point = options.parent === null ? START : located?.point
     const body = { messages, ids: ids ?? null, parent: options.parent === null ? START : (options.parent ?? null), entries }
@@ -121,17 +122,19 @@ export class Session {
     messages: readonly object[],
     options: WriteOptions & Pick<AppendOptions, 'ids'> = {},
   ): Promise<Written> {
-    const texts = messages.map((one) => objectText('A message', one))
-    return exchange(
-      this.#handle,
-      { last: last.map((one) => objectText('A message', one)), messages: texts, ids: idsOf(texts, options.ids) },
-      options,
-    )
+    const texts = messages.map((one) => this.#admitted(one))
+    // What somebody said last was written as the opener admitted it.
+    const expected = last.map((one) => this.#admitted(one))
+    return exchange(this.#handle, { last: expected, messages: texts, ids: idsOf(texts, options.ids) }, options)
+  }
+
+  #admitted(message: unknown): JsonText {
+    return admitText(this.#handle.parts, this.id, objectText('A message', message))
   }
 
   /** Gives a message other content. What it was stays readable: `revisions`. `old`: refused unless this is still its content. */
   async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
-    const copy = copyObject('A message', message)
+    const copy = copyObject('A message', admit(this.#handle.parts, this.id, 'message', copyObject('A message', message)))
     const expected = options.old === undefined ? undefined : objectText('The old message', options.old).digest
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
@@ -181,7 +184,7 @@ export class Session {
 
   /** Title, tags, owner, workspace, metadata, policies. Cannot touch a message. */
   async describe(description: DescribeOptions, options: WriteOptions = {}): Promise<Written> {
-    const checked = checkDescription(description)
+    const checked = checkDescription(admit(this.#handle.parts, this.id, 'description', description))
     return written(await this.#handle.submit(this.#handle.terms('describe', checked, options), (full) => decide.describe(full, checked)))
   }
 
@@ -349,7 +352,11 @@ export class Session {
 
   /** Creates the session, or refuses with ALREADY_EXISTS. One that was deleted begins anew. @internal */
   async create(description: Description, options: { readonly key?: string } = {}): Promise<Written> {
-    const session = { space: this.#handle.parts.space, session: this.id, ...checkDescription(description) }
+    const session = {
+      space: this.#handle.parts.space,
+      session: this.id,
+      ...checkDescription(admit(this.#handle.parts, this.id, 'description', description)),
+    }
     return written(await this.#handle.submit(this.#handle.terms('create', session, options), (full) => decide.create(full, session)))
   }
 

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { HoldfastError } from '../errors.ts'
 import * as decide from '../session/decide.ts'
+import { fingerprintKey, redactorToRead } from './admission.ts'
 import { putEntries, readEntry } from './entries.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
@@ -14,6 +15,8 @@ export interface ShareOptions extends WriteOptions {
   readonly expiresAt?: Date
   /** Instead of one that is made, so that a call can be repeated: 256 bits that nobody can guess. */
   readonly token?: string
+  /** Takes keys, tokens and passwords of known forms out of what it shows. */
+  readonly redact?: boolean
 }
 
 export interface Shared extends Written {
@@ -38,11 +41,16 @@ export async function share(handle: Handle, options: ShareOptions): Promise<Shar
   const digest = digestOf(token)
   const id = options.token === undefined ? ids.next(clock.now()) : digestOf(`id of ${token}`).slice(0, 32)
   const expiresAt = options.expiresAt?.toISOString() ?? null
+  const redact = options.redact === true
   await handle.liveState()
+  // What reads it may not be allowed to write.
+  if (redact) await fingerprintKey(handle.parts)
   // The way to it first: if the process dies behind this, it leads to a session that knows nothing of the token.
   await putEntries(indexOf(handle.parts), [{ channel: INDEX, key: digest, value: { space, session: handle.id } }], {})
-  const terms = handle.terms('share', { expiresAt }, options)
-  const outcome = await handle.submit(terms, (full) => decide.share(full, { share: id, token: digest, expiresAt }))
+  const terms = handle.terms('share', redact ? { expiresAt, redact } : { expiresAt }, options)
+  const outcome = await handle.submit(terms, (full) =>
+    decide.share(full, { share: id, token: digest, expiresAt, ...(redact ? { redact } : {}) }),
+  )
   return { ...written(outcome), share: id, token }
 }
 
@@ -58,7 +66,11 @@ export async function readShared(parts: StoreParts, token: string, options: Page
   const { at, n, t, grantedAt, expiresAt } = granted
   const transcript = new Transcript(within, place.session, { ...state, head: { at, n, t } })
   const page = await transcript.page({ ...options, archived: true })
-  return { title: state.title, grantedAt, expiresAt, messageCount: n, page }
+  const view = { title: state.title, grantedAt, expiresAt, messageCount: n, page }
+  if (granted.redact !== true) return view
+  const clean = await redactorToRead(parts)
+  const messages = page.messages.map((stored) => ({ ...stored, message: clean(stored.message) }))
+  return { ...view, title: clean(view.title), page: { ...page, messages } }
 }
 
 async function placeOf(parts: StoreParts, digest: string): Promise<{ space: string; session: string } | undefined> {

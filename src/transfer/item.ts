@@ -207,6 +207,7 @@ interface ShareItem {
   /** Digest of its token. */
   readonly digest: string
   readonly expiresAt: string | null
+  readonly redact?: boolean
   readonly at?: string | undefined
 }
 

@@ -1,30 +1,41 @@
-/** Keys and passwords that look like what they are, taken out of texts. What does not look like one stays: this is a net, not a promise. */
+/**
+ * Taking secrets out of texts. In the place of each stands a marker that says what it was, with a fingerprint of it: whoever reads can tell
+ * that two of them were the same one. The fingerprint is made with a key, so that nobody without it can try which secret it is of.
+ */
+import { createHmac } from 'node:crypto'
 import type { Json } from '../record/record.ts'
+import { secretsIn } from './secrets.ts'
 
-const KEYS: readonly (readonly [what: string, pattern: RegExp])[] = [
-  ['private key', /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g],
-  ['key', /\bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}/g],
-  ['token', /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})/g],
-  ['token', /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g],
-  ['key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
-  ['key', /\bAIza[A-Za-z0-9_-]{30,}/g],
-  ['token', /\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,})/g],
-  ['key', /\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}/g],
-  ['token', /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g],
-  ['token', /(?<=\bBearer\s)[A-Za-z0-9._~+/-]{16,}=*/g],
-  ['password', /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+(?=@)/g],
-]
+/** A value with the secrets in its texts taken out; the value itself if it has none. Names of fields stay. */
+export type Redact = <T extends Json>(value: T) => T
 
-function redactText(text: string): string {
-  let left = text
-  for (const [what, pattern] of KEYS) left = left.replace(pattern, `[redacted ${what}]`)
-  return left
-}
-
-/** Every text in a value; names of fields stay. */
-export function redact<T extends Json>(value: T): T {
-  if (typeof value === 'string') return redactText(value) as T
-  if (Array.isArray(value)) return value.map((item) => redact(item as Json)) as unknown as T
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redact(item as Json)])) as T
+export function redactor(key: string): Redact {
+  const fingerprint = (secret: string): string => createHmac('sha256', key).update(secret).digest('hex').slice(0, 12)
+  const inText = (text: string): string => {
+    const secrets = secretsIn(text)
+    if (secrets.length === 0) return text
+    let [clean, end] = ['', 0]
+    for (const { what, from, to } of secrets) {
+      clean += `${text.slice(end, from)}[redacted ${what} ${fingerprint(text.slice(from, to))}]`
+      end = to
+    }
+    return clean + text.slice(end)
+  }
+  const inValue = (value: Json): Json => {
+    if (typeof value === 'string') return inText(value)
+    if (value === null || typeof value !== 'object') return value
+    if (Array.isArray(value)) {
+      const items = value.map((item) => inValue(item as Json))
+      return items.every((item, i) => item === value[i]) ? value : items
+    }
+    let changed: Record<string, Json> | undefined
+    for (const [name, item] of Object.entries(value)) {
+      const clean = inValue(item as Json)
+      if (clean === item) continue
+      changed ??= { ...value } as Record<string, Json>
+      changed[name] = clean
+    }
+    return changed ?? value
+  }
+  return <T extends Json>(value: T): T => inValue(value) as T
 }

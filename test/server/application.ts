@@ -32,6 +32,7 @@ export interface ApplicationOptions extends ServerOptions {
   readonly where?: string
   readonly clock?: Clock
   readonly wrap?: (engine: Engine) => Engine
+  readonly redact?: boolean
 }
 
 export class Application {
@@ -51,9 +52,10 @@ export class Application {
     where = 'memory:',
     clock = systemClock,
     wrap = (engine) => engine,
+    redact = false,
     ...options
   }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where, { clock, wrap })
+    const store = await openStore(where, { clock, wrap, redact })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {

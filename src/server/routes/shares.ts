@@ -21,7 +21,7 @@ const grant = route({
   scope: 'write',
   reach: 'session',
   door: true,
-  body: z.object({ expires_at: z.iso.datetime({ offset: true }).nullable().optional() }),
+  body: z.object({ expires_at: z.iso.datetime({ offset: true }).nullable().optional(), redact: z.boolean().optional() }),
   result: schemas.Shared,
   handle: async (call) => {
     const { write, principal, body } = call
@@ -29,7 +29,7 @@ const grant = route({
     const session = await call.session()
     // A call that is repeated has to be answered with the same token, which only who holds the key could compute.
     const token = write.key === undefined ? undefined : derivedSecret(principal.secret, 'share', principal.space, session.id, write.key)
-    const shared = await session.share({ ...write, ...given({ expiresAt, token }) })
+    const shared = await session.share({ ...write, ...given({ expiresAt, token, redact: body.redact }) })
     return { result: sharedFields(session.id, shared, expiresAt), version: shared.version }
   },
 })

@@ -6,9 +6,10 @@ import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import { endLine, lineOf } from '../../transfer/formats/holdfast.ts'
 import type { Item } from '../../transfer/item.ts'
-import { redact } from '../../transfer/redact.ts'
+import type { Redact } from '../../transfer/redact.ts'
 import { HTML_END, htmlArchive, htmlHead, htmlMessage, htmlStart } from '../../transfer/render/html.ts'
 import { markdownArchive, markdownHead, markdownMessage } from '../../transfer/render/markdown.ts'
+import { redactorToRead } from '../admission.ts'
 import type { TreeNode } from '../family.ts'
 import type { SessionInfo } from '../info.ts'
 import type { StoreParts } from '../parts.ts'
@@ -39,10 +40,11 @@ export async function* exportFrom(parts: StoreParts, options: ExportOptions): As
     throw new HoldfastError('INVALID_ARGUMENT', `There is no format "${format}". There are ${EXPORT_FORMATS.join(', ')}.`)
   }
   const sessions = await chosen(parts, options)
+  const clean = options.redact === true ? await redactorToRead(parts) : <T extends Json>(value: T): T => value
   if (format === 'html') yield htmlStart(options.session ?? 'Sessions')
   for (const session of sessions) {
-    if (format === 'jsonl') yield* asLines(parts, session, new Set(sessions), options)
-    else yield* asPage(new Session(parts, session), format, options)
+    if (format === 'jsonl') yield* asLines(parts, session, new Set(sessions), options, clean)
+    else yield* asPage(new Session(parts, session), format, options, clean)
   }
   if (format === 'html') yield HTML_END
 }
@@ -69,13 +71,19 @@ function idsIn({ session, status, children }: TreeNode): string[] {
   return [...(status === 'deleted' ? [] : [session]), ...children.flatMap(idsIn)]
 }
 
-async function* asLines(parts: StoreParts, session: string, included: ReadonlySet<string>, options: ExportOptions): AsyncGenerator<string> {
+async function* asLines(
+  parts: StoreParts,
+  session: string,
+  included: ReadonlySet<string>,
+  options: ExportOptions,
+  clean: Redact,
+): AsyncGenerator<string> {
   const reader = new ItemReader(parts, session, included)
   let [count, text] = [0, '']
   for await (const items of reader.read()) {
     for (const item of items) {
       count++
-      text += `${lineOf(options.redact === true ? redacted(item) : item)}\n`
+      text += `${lineOf(options.redact === true ? redacted(item, clean) : item)}\n`
     }
     if (text.length < 65_536) continue
     yield text
@@ -86,14 +94,18 @@ async function* asLines(parts: StoreParts, session: string, included: ReadonlySe
 }
 
 /** Ids stay: they are what items are told by. */
-function redacted(item: Item): Item {
+function redacted(item: Item, clean: Redact): Item {
   const { kind, session, ...rest } = item
   const kept = 'id' in item ? { id: item.id } : {}
-  return { kind, session, ...redact(rest as unknown as JsonObject), ...kept } as Item
+  return { kind, session, ...clean(rest as unknown as JsonObject), ...kept } as Item
 }
 
-async function* asPage(session: Session, format: Exclude<ExportFormat, 'jsonl'>, options: ExportOptions): AsyncGenerator<string> {
-  const clean = <T extends Json>(value: T): T => (options.redact === true ? redact(value) : value)
+async function* asPage(
+  session: Session,
+  format: Exclude<ExportFormat, 'jsonl'>,
+  options: ExportOptions,
+  clean: Redact,
+): AsyncGenerator<string> {
   const info = await session.info()
   if (format === 'openai' || format === 'anthropic') {
     const messages: JsonObject[] = []

@@ -118,8 +118,9 @@ export class ItemReader {
         return [{ kind: 'usage', ...common, key: String(at), model, inputTokens, outputTokens }]
       }
       case 'share.granted': {
-        const { share, token, expiresAt } = record as unknown as ShareGranted
-        return this.#state.shares.some(({ id }) => id === share) ? [{ kind: 'share', ...common, share, digest: token, expiresAt }] : []
+        const { share, token, expiresAt, redact } = record as unknown as ShareGranted
+        const item = { kind: 'share' as const, ...common, share, digest: token, expiresAt, ...(redact === true ? { redact } : {}) }
+        return this.#state.shares.some(({ id }) => id === share) ? [item] : []
       }
       case 'fork.granted':
         return this.#fork(record as unknown as ForkGranted)

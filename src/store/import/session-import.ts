@@ -14,6 +14,7 @@ import { entryKey } from '../../session/keys.ts'
 import type { Point, SessionState } from '../../session/state.ts'
 import type { ArchiveItem, EntryItem, Item, MessageItem, SessionItem } from '../../transfer/item.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
+import { admit, admitText } from '../admission.ts'
 import { Handle, type Make } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
@@ -159,7 +160,7 @@ export class SessionImport {
 
   #checked(description: SessionItem['description']): decide.Descriptive {
     try {
-      return checkDescription(description)
+      return checkDescription(this.#admitted('description', description))
     } catch (error) {
       this.#tell(error, 'Its title, tags or metadata')
       return {}
@@ -185,7 +186,8 @@ export class SessionImport {
     if (recovered === true) this.report.recovered++
     let text: Prepared['text']
     try {
-      text = item.text === undefined ? objectText('The message', item.message) : wellFormed(item.text, item.digest)
+      const told = item.text === undefined ? objectText('The message', item.message) : wellFormed(item.text, item.digest)
+      text = admitText(this.#options.parts, this.id, told)
     } catch (error) {
       this.#tell(error, `The message "${id}"`)
       return
@@ -236,7 +238,7 @@ export class SessionImport {
     if (entries.length === 0 || this.#closed) return
     const known = await this.#handle.held.replica.find(entries.map(({ channel, key }) => entryKey(channel, key)))
     const fresh = entries.filter(({ key }, index) => known[index] === undefined && entries.findIndex((one) => one.key === key) === index)
-    const values = fresh.map(({ channel, key, value }) => ({ channel, key, value: value ?? null }))
+    const values = fresh.map((entry) => ({ channel: entry.channel, key: entry.key, value: this.#admitted('entry', entry).value ?? null }))
     if (values.length > 0) await this.#handle.submit({}, (full) => decide.putEntries(full, values))
   }
 
@@ -252,11 +254,12 @@ export class SessionImport {
   async #perform(item: Exclude<Item, MessageItem>): Promise<void> {
     switch (item.kind) {
       case 'describe': {
-        const checked = checkDescription(item.description)
+        const checked = checkDescription(this.#admitted('description', item.description))
         return this.#under(item, (terms) => decide.describe(terms, checked))
       }
       case 'entry': {
-        const { channel, key, value } = item
+        const { channel, key } = item
+        const { value } = this.#admitted('entry', item)
         return this.#under(item, (terms) => decide.putEntries(terms, [value === undefined ? { channel, key } : { channel, key, value }]))
       }
       case 'snapshot': {
@@ -273,11 +276,13 @@ export class SessionImport {
         return this.#under(item, (terms) => decide.recordUsage(terms, { model, inputTokens, outputTokens }), item.key)
       }
       case 'share': {
-        const { share, digest: token, expiresAt } = item
-        return this.#under(item, (terms) => decide.share(terms, { share, token, expiresAt }))
+        const { share, digest: token, expiresAt, redact } = item
+        const granted = { share, token, expiresAt, ...(redact === true ? { redact } : {}) }
+        return this.#under(item, (terms) => decide.share(terms, granted))
       }
       case 'replacement': {
-        const prepared = { id: item.id, text: objectText('The message', item.message), at: item.at ?? null }
+        const text = admitText(this.#options.parts, this.id, objectText('The message', item.message))
+        const prepared = { id: item.id, text, at: item.at ?? null }
         await this.#batches?.replace(prepared, this.#isExport ? this.#keyOf(item) : undefined)
         return
       }
@@ -306,7 +311,8 @@ export class SessionImport {
       const ended = outcome.status === 'failed' ? { attempts: outcome.attempts ?? 0, error: outcome.error } : { attempts: 0 }
       return this.#submit({ at: outcome.endedAt ?? at }, (terms) => archives.giveUp(terms, task, ended))
     }
-    const { abstract, overview, memories = [], owner = null, model = 'imported', usage, attempts = 0, endedAt, retracted } = outcome
+    const { owner = null, model = 'imported', usage, attempts = 0, endedAt, retracted } = outcome
+    const { abstract, overview, memories = [] } = this.#admitted('summary', outcome)
     const requested = at === undefined ? {} : { requestedAt: at }
     const adopted = { task, ...requested, attempts, abstract, overview, memories, owner, model, ...(usage === undefined ? {} : { usage }) }
     const when = { at: endedAt ?? at }
@@ -329,6 +335,10 @@ export class SessionImport {
   #keyOf(item: Item, name?: string): { key: string; digest: string } {
     const id = name === undefined ? this.#keys.next(item as unknown as JsonObject) : digest(name)
     return { key: `import:${item.kind}:${id}`, digest: digest(`${item.kind} ${id}`) }
+  }
+
+  #admitted<T extends object>(kind: 'entry' | 'description' | 'summary', value: T): T {
+    return admit(this.#options.parts, this.id, kind, value)
   }
 
   async #submit(terms: decide.Terms, make: Make): Promise<void> {

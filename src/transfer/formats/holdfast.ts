@@ -173,7 +173,8 @@ function itemOf(line: JsonObject, session: string, ids: ContentIds, recovered: b
     case 'share': {
       const [share, digest] = [asId(line.share), asId(line.digest)]
       if (share === undefined || digest === undefined) return undefined
-      return { kind: 'share', ...common, share, digest, expiresAt: asTime(line.expiresAt) ?? null }
+      const redact = line.redact === true ? { redact: true } : {}
+      return { kind: 'share', ...common, share, digest, expiresAt: asTime(line.expiresAt) ?? null, ...redact }
     }
     default:
       return undefined

@@ -1,0 +1,84 @@
+/**
+ * What stands between callers and the journal: a function of whoever opened the store sees everything that is said, before it is encoded,
+ * indexed or told to anybody, and changes or refuses it. Every way in passes here: appending, replacing, importing, copying, and the same
+ * over HTTP. The store's own facts do not.
+ */
+import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
+import { objectText } from '../session/check.ts'
+import type { JsonText } from '../session/json-text.ts'
+import { type Redact, redactor } from '../transfer/redact.ts'
+import { putEntries, readEntry } from './entries.ts'
+import { Handle } from './handle.ts'
+import { STORE_SPACE, type StoreParts } from './parts.ts'
+
+/** What is about to be written. */
+export interface About {
+  readonly space: string
+  readonly session: string
+  /** `entry`: data of an adapter, as `{ channel, key, value }`. `description`: title, tags and metadata. `summary`: of an archive that is imported. */
+  readonly kind: 'message' | 'entry' | 'description' | 'summary'
+}
+
+/**
+ * Returns what is to be written: the same value, or another one. Refuses by throwing. It must give the same answer for the same value: a call
+ * that is repeated is compared with what was written before. It is called in the middle of writing, so it cannot wait for anything.
+ */
+export type BeforeAppend = (value: JsonObject, about: About) => JsonObject
+
+export function admit<T extends object>(parts: StoreParts, session: string, kind: About['kind'], value: T): T {
+  const { beforeAppend, space } = parts
+  if (beforeAppend === undefined || space === STORE_SPACE) return value
+  try {
+    return beforeAppend(value as unknown as JsonObject, { space, session, kind }) as unknown as T
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error
+    throw new HoldfastError('INVALID_ARGUMENT', `The ${kind} was refused before it was written: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+/** The same for a message that is text already: it is parsed only if somebody wants to see it. */
+export function admitText(parts: StoreParts, session: string, message: JsonText): JsonText {
+  if (parts.beforeAppend === undefined || parts.space === STORE_SPACE) return message
+  const value = message.value as JsonObject
+  const admitted = admit(parts, session, 'message', value)
+  return admitted === value ? message : objectText('The message', admitted)
+}
+
+/** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */
+export function both(first: BeforeAppend | undefined, redact: Redact): BeforeAppend {
+  return (value, about) => redact(first === undefined ? value : first(value, about))
+}
+
+const SESSION = 'redaction'
+const CHANNEL = 'redaction'
+const KEY = 'fingerprints'
+
+/**
+ * The key of this store's fingerprints: the same secret has the same marker wherever in the store it was said, and nobody who is handed
+ * one can try what it is of. Made when it is first wanted.
+ */
+export async function fingerprintKey(parts: StoreParts): Promise<string> {
+  const handle = new Handle({ ...parts, space: STORE_SPACE }, SESSION)
+  for (;;) {
+    const known = await knownKey(handle)
+    if (known !== undefined) return known
+    // Under one key: of several processes that find none, the first one counts.
+    await putEntries(handle, [{ channel: CHANNEL, key: KEY, value: parts.ids.hex(64) }], { key: 'first' }).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError) || error.code !== 'CONFLICT') throw error
+    })
+  }
+}
+
+/** To read with: a store that has no key, or that may only be read, gets one for this time. */
+export async function redactorToRead(parts: StoreParts): Promise<Redact> {
+  const known = await knownKey(new Handle({ ...parts, space: STORE_SPACE }, SESSION))
+  return redactor(known ?? parts.ids.hex(64))
+}
+
+async function knownKey(handle: Handle): Promise<string | undefined> {
+  if ((await handle.state()).status !== 'live') return undefined
+  return (await readEntry(handle, CHANNEL, KEY))?.value as string | undefined
+}
