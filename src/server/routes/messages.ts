@@ -89,15 +89,16 @@ const list = route({
     limit: schemas.number.max(LIMITS.pageMessages).optional(),
     before: z.string().optional(),
     after: z.string().optional(),
+    depth: schemas.number.min(1).optional().openapi({ description: 'begins with the message that has this place on the branch' }),
     from: z.enum(['start', 'end']).optional(),
     archived: z.enum(['include']).optional().openapi({ description: 'also those that archives hold' }),
   }),
   result: schemas.Page,
   handle: async (call) => {
-    const { limit, before, after, from, archived } = call.query
+    const { limit, before, after, depth, from, archived } = call.query
     const session = await call.session()
     const version = await session.version()
-    const page = await session.messages(given({ limit, before, after, from, archived: archived === 'include' ? true : undefined }))
+    const page = await session.messages(given({ limit, before, after, depth, from, archived: archived === 'include' ? true : undefined }))
     return { result: pageFields(page), version }
   },
 })
@@ -114,6 +115,21 @@ const show = route({
     const message = await (await call.session()).message(call.param('mid'))
     if (message === undefined) throw noMessage(call.param('mid'))
     return { result: storedFields(message) }
+  },
+})
+
+const record = route({
+  method: 'get',
+  path: '/sessions/{id}/messages/{mid}/record',
+  tag: 'messages',
+  summary: 'The record that holds a message, as it stands in the journal.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.MessageRecord,
+  handle: async (call) => {
+    const found = await (await call.session()).record(call.param('mid'))
+    if (found === undefined) throw noMessage(call.param('mid'))
+    return { result: { session_id: found.session, position: found.position, record: found.record } }
   },
 })
 
@@ -196,4 +212,4 @@ function noMessage(id: string): HoldfastError {
   return new HoldfastError('NOT_FOUND', 'There is no such message in this session.', { details: { message_id: id } })
 }
 
-export const messageRoutes: readonly Route[] = [append, appendBatch, list, show, revisions, replace, entries, putEntries]
+export const messageRoutes: readonly Route[] = [append, appendBatch, list, show, record, revisions, replace, entries, putEntries]
