@@ -1,8 +1,8 @@
 /**
- * Compiles with plain tsc, and only if a source is newer than the last good build.
+ * Compiles with plain tsc, and the page with vite; only if a source is newer than the last good build.
  *
- *   node scripts/build.mjs           src -> dist, the package
- *   node scripts/build.mjs --tests   src, test, bench -> build, the type check and the programs that tests start as processes
+ *   node scripts/build.mjs           src -> dist, the package, with the page: web -> dist/web
+ *   node scripts/build.mjs --tests   src, test, bench -> build, the type check, also of web, and the programs that tests start as processes
  *
  * --force compiles in any case. tsc writes its output also when it finds type errors; the exit code is then 1.
  */
@@ -14,9 +14,9 @@ import { fileURLToPath } from 'node:url'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
 const TARGETS = {
-  dist: { sources: ['src'], project: 'tsconfig.build.json', output: 'dist', flags: [] },
+  dist: { sources: ['src', 'web'], project: 'tsconfig.build.json', output: 'dist', flags: [] },
   tests: {
-    sources: ['src', 'test', 'bench'],
+    sources: ['src', 'web', 'test', 'bench'],
     project: 'tsconfig.json',
     output: 'build',
     flags: ['--incremental', '--tsBuildInfoFile', 'build/tests.tsbuildinfo'],
@@ -37,6 +37,11 @@ function isFresh({ sources, output }, stamp) {
   return changed < statSync(stamp).mtimeMs
 }
 
+/** A program of node, with its output shown; tells whether it succeeded. */
+function run(...words) {
+  return spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit' }).status === 0
+}
+
 function compile(name, force) {
   const target = TARGETS[name]
   const stamp = join(root, 'build', `${name}.stamp`)
@@ -45,13 +50,14 @@ function compile(name, force) {
   const startedAt = new Date()
   rmSync(stamp, { force: true })
   if (name === 'dist') rmSync(join(root, 'dist'), { recursive: true, force: true })
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { status } = spawnSync(process.execPath, [tsc, '-p', target.project, ...target.flags], { cwd: root, stdio: 'inherit' })
-  if (status !== 0) return 1
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
+  if (!run(tsc, '-p', target.project, ...target.flags)) return 1
+  if (name === 'tests' && !run(tsc, '-p', 'web', '--incremental', '--tsBuildInfoFile', 'build/web.tsbuildinfo')) return 1
   if (name === 'dist') {
     chmodSync(join(root, 'dist', 'cli', 'start.cjs'), 0o755)
-    const bundled = spawnSync(process.execPath, [join(root, 'scripts', 'bundle.mjs')], { cwd: root, stdio: 'inherit' })
-    if (bundled.status !== 0) return 1
+    if (!run(join('scripts', 'bundle.mjs'))) return 1
+    if (!run(join('node_modules', 'vite', 'bin', 'vite.js'), 'build', '--config', join('web', 'vite.config.ts'), '--logLevel', 'warn'))
+      return 1
   }
 
   // The stamp bears the time at which tsc began to read: a source saved meanwhile is newer.

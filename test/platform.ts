@@ -6,7 +6,7 @@
  *   test.skipIf(!strace.available)('an append survives a failing fdatasync', …)
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -25,6 +25,8 @@ const PROBES = {
   strace: () => failureOf('strace', ['-f', '-o', '/dev/null', '-e', 'inject=fdatasync:error=EIO:when=1', process.execPath, '--version']),
   /** A terminal that a program can be run in. */
   terminal: () => failureOf('script', ['--quiet', '--return', '--command', 'true', '/dev/null']),
+  /** A browser that can be driven. */
+  chromium: () => (browserPath() === undefined ? 'there is no Chromium; install one, or name it in HOLDFAST_CHROMIUM' : ''),
   /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
   tmpfs: () => probeMount((directory) => failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])),
   /** The same with a disk file system in an image file, which a loop device makes a disk. */
@@ -36,6 +38,13 @@ const PROBES = {
         failureOf('mount', ['-o', 'loop', image, directory]),
     ),
 } as const
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable']
+
+/** Where the browser is, if there is one. */
+export function browserPath(): string | undefined {
+  return [process.env.HOLDFAST_CHROMIUM, ...BROWSERS].find((path) => path !== undefined && existsSync(path))
+}
 
 export function requirePlatform(need: PlatformNeed): Platform {
   const reason = PROBES[need]()

@@ -1,8 +1,8 @@
-/** Following a session at a server: a stream that breaks is opened again behind the last event, so none is missed and none comes twice. */
+/** Following a server's events: a stream that breaks is opened again behind the last event, so none is missed and none comes twice. */
 import { HoldfastError } from '../errors.ts'
 import type { Change, FollowOptions } from '../store/follow.ts'
 import { type ChangeFields, changeOf } from '../wire/messages.ts'
-import { eventsIn } from './event-source.ts'
+import { eventsIn, type ServerEvent } from './event-source.ts'
 import { pause, type Transport } from './transport.ts'
 
 const FIRST_WAIT_MS = 200
@@ -15,21 +15,21 @@ export function follow(
   transport: Transport,
   path: string,
   { after, fromStart, signal }: FollowOptions,
-): { changes: AsyncGenerator<Change>; opened: Promise<unknown> } {
+): { events: AsyncGenerator<ServerEvent>; opened: Promise<unknown> } {
   let last = after ?? (fromStart === true ? FROM_START : undefined)
   const open = (): Promise<ReadableStream<Uint8Array>> => transport.open(path, { lastEventId: last, signal })
   const isOver = (): boolean => signal?.aborted === true
   // Asked for now: what comes from this call on is wanted, not from when somebody waits for it.
   const first = open()
-  return { changes: changes(), opened: first.catch(() => undefined) }
+  return { events: events(), opened: first.catch(() => undefined) }
 
-  async function* changes(): AsyncGenerator<Change> {
+  async function* events(): AsyncGenerator<ServerEvent> {
     for (let [opening, failures] = [first, 0]; !isOver(); opening = open()) {
       try {
-        for await (const { id, type, data } of eventsIn(await opening)) {
+        for await (const event of eventsIn(await opening)) {
           failures = 0
-          last = id ?? last
-          if (type !== 'ready') yield changeOf(id ?? '', JSON.parse(data) as ChangeFields)
+          last = event.id ?? last
+          yield event
         }
       } catch (error) {
         if (isOver()) return
@@ -38,4 +38,9 @@ export function follow(
       await pause(Math.min(FIRST_WAIT_MS * 2 ** failures++, LONGEST_WAIT_MS), signal)
     }
   }
+}
+
+/** What happened to a session, out of its events. */
+export async function* changesIn(events: AsyncGenerator<ServerEvent>): AsyncGenerator<Change> {
+  for await (const { id, type, data } of events) if (type !== 'ready') yield changeOf(id ?? '', JSON.parse(data) as ChangeFields)
 }

@@ -11,7 +11,7 @@ import type { SessionInfo } from '../store/info.ts'
 import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../store/session.ts'
 import type { Shared, ShareOptions } from '../store/shares.ts'
 import type { ArchiveInfo, CommitOptions } from '../store/tasks.ts'
-import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
+import type { MessageRecord, Page, PageOptions, StoredMessage } from '../store/transcript.ts'
 import type { Window, WindowOptions } from '../store/window.ts'
 import type { Turn } from '../window/turns.ts'
 import { type AppendedFields, type BatchFields, type PageFields, type StoredFields, storedMessage } from '../wire/messages.ts'
@@ -21,7 +21,7 @@ import { type SessionFields, type SharedFields, sessionInfo, type TreeFields, tr
 import { archiveInfo, type CommitFields, type WholeArchiveFields, type WindowFields, windowOf } from '../wire/tasks.ts'
 import type { CommittedApi, SessionApi } from './api.ts'
 import { descriptionFields } from './description.ts'
-import { follow } from './follow.ts'
+import { changesIn, follow } from './follow.ts'
 import { RemoteTask } from './task.ts'
 import type { Asked, Transport } from './transport.ts'
 
@@ -80,14 +80,21 @@ export class RemoteSession implements SessionApi {
     return this.#write('PUT', `/messages/${encodeURIComponent(id)}`, { key, expect, body })
   }
 
-  async messages({ limit, before, after, from, archived, branch }: PageOptions = {}): Promise<Page> {
-    const query = { limit, before, after, from, branch, archived: archived === true ? 'include' : undefined }
+  async messages({ limit, before, after, depth, from, archived, branch }: PageOptions = {}): Promise<Page> {
+    const query = { limit, before, after, depth, from, branch, archived: archived === true ? 'include' : undefined }
     const { messages, more } = await this.#ask<PageFields>('GET', '/messages', { query })
     return { messages: messages.map(storedMessage), more }
   }
 
   async message(id: string): Promise<StoredMessage | undefined> {
     return orUndefined('message_id', async () => storedMessage(await this.#ask<StoredFields>('GET', `/messages/${encodeURIComponent(id)}`)))
+  }
+
+  async record(id: string): Promise<MessageRecord | undefined> {
+    type Fields = Omit<MessageRecord, 'session'> & { readonly session_id: string }
+    const path = `/messages/${encodeURIComponent(id)}/record`
+    const found = await orUndefined('message_id', () => this.#ask<Fields>('GET', path))
+    return found === undefined ? undefined : { session: found.session_id, position: found.position, record: found.record }
   }
 
   async revisions(id: string): Promise<StoredMessage[]> {
@@ -198,9 +205,9 @@ export class RemoteSession implements SessionApi {
   }
 
   follow(options: FollowOptions = {}): AsyncGenerator<Change> {
-    const { changes, opened } = follow(this.#transport, `${this.#path}/events`, options)
+    const { events, opened } = follow(this.#transport, `${this.#path}/events`, options)
     this.#following = opened
-    return changes
+    return changesIn(events)
   }
 
   damage(): Promise<DamageReport[]> {

@@ -1,5 +1,7 @@
 /** A store at a server: the sessions of one space, which the key says. */
 import type { Finding } from '../doctor/findings.ts'
+import type { FollowOptions } from '../store/follow.ts'
+import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import type { MemoriesOptions, Memory } from '../store/memories.ts'
 import type { Purged, PurgeOptions } from '../store/purge.ts'
@@ -17,9 +19,21 @@ import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
 import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
 import type { StoreApi } from './api.ts'
 import { descriptionFields } from './description.ts'
+import { follow } from './follow.ts'
 import { RemoteSession } from './session.ts'
 import { type RemoteTask, taskOf } from './task.ts'
 import { type ConnectOptions, Transport } from './transport.ts'
+
+/** Whom a server takes the caller for. */
+export interface Caller {
+  readonly key_id: string
+  readonly kind: 'key' | 'token' | 'cookie' | 'nobody'
+  readonly space: string
+  readonly scope: KeyInfo['scope']
+  readonly owner: string | null
+  readonly session_id: string | null
+  readonly server_version: string
+}
 
 /** What is kept of a key, and the key itself when it is made. */
 export interface KeyInfo {
@@ -123,13 +137,25 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   }
 
   async shared(token: string, options: PageOptions = {}): Promise<SharedView> {
-    const { limit, before, after, from } = options
+    const { limit, before, after, depth, from } = options
     type Fields = PageFields & { title: string | null; granted_at: string; expires_at: string | null; message_count: number }
     const { result } = await this.#transport.ask<Fields>('GET', `/shared/${encodeURIComponent(token)}`, {
-      query: { limit, before, after, from },
+      query: { limit, before, after, depth, from },
     })
     const { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, messages, more } = result
     return { title, grantedAt, expiresAt, messageCount, page: { messages: messages.map(storedMessage), more } }
+  }
+
+  async whoami(): Promise<Caller> {
+    return (await this.#transport.ask<Caller>('GET', '/whoami')).result
+  }
+
+  /** Tells which sessions of the space change, and what they are then; `undefined` if some may have been missed: list them again. */
+  async *changes(options: Pick<FollowOptions, 'after' | 'signal'> = {}): AsyncGenerator<SessionInfo | undefined> {
+    for await (const { type, data } of follow(this.#transport, '/events', options).events) {
+      if (type === 'session.changed') yield sessionInfo(JSON.parse(data) as SessionFields)
+      else if (type === 'reset') yield undefined
+    }
   }
 
   async createKey({

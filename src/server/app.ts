@@ -3,7 +3,8 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import { STORE_SPACE } from '../store/parts.ts'
-import { addressOf, authenticate, cookieFor } from './authenticate.ts'
+import { addressOf, authenticate, cookieFor, NO_COOKIE } from './authenticate.ts'
+import { readJson } from './body.ts'
 import { failureOf } from './envelope.ts'
 import { guard } from './guard.ts'
 import { MCP_ROUTE } from './mcp.ts'
@@ -16,6 +17,7 @@ import { UNLISTED } from './routes/shares.ts'
 import * as schemas from './schemas.ts'
 import { corsHeaders, serveRoute } from './serve-route.ts'
 import { BASE, NOT_SERVED, ROUTES } from './table.ts'
+import { WebFiles } from './web-files.ts'
 
 export function makeApp(parts: ServerParts): OpenAPIHono {
   const app = new OpenAPIHono()
@@ -76,8 +78,8 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
     document ??= documentOf(app, parts.version)
     return document
   }
-  const page = (path: string, answer: (c: Context) => Response | Promise<Response>): void => {
-    app.get(path, async (c) => {
+  const page = (path: string, answer: (c: Context) => Response | Promise<Response>, method: 'GET' | 'POST' = 'GET'): void => {
+    app.on(method, path, async (c) => {
       try {
         guard(parts.guard, c.req.header('host'), c.req.header('origin'))
         return await answer(c)
@@ -88,7 +90,9 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
   }
   page('/openapi.json', () => Response.json(documented()))
   page('/docs', () => pageResponse('Holdfast: the interface', docsPage(documented())))
-  page('/', () => redirect('/docs'))
+  addWeb(page)
+  page('/login', (c) => signIn(parts, c), 'POST')
+  page('/logout', () => Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': NO_COOKIE } }), 'POST')
   page('/login', async (c) => {
     parts.attempts.spend(addressOf(c))
     const record = parts.logins.use(c.req.query('code') ?? '')
@@ -102,6 +106,37 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
     const shared = await parts.store.shared(c.req.param('token') ?? '', { from: 'start', limit: 1000 })
     return pageResponse(shared.title ?? 'A shared session', sharedPage(shared), UNLISTED)
   })
+}
+
+/** Places of the page, below which it finds its way itself. */
+const WEB_PLACES = ['/', '/sessions/*', '/overview', '/memories']
+
+function addWeb(page: (path: string, answer: (c: Context) => Response) => void): void {
+  const files = WebFiles.open()
+  if (files === undefined) {
+    page('/', () => redirect('/docs'))
+    return
+  }
+  for (const place of WEB_PLACES) page(place, (c) => files.page(c.req.header('accept-encoding')))
+  page('/assets/*', (c) => {
+    const file = files.file(c.req.path, c.req.header('accept-encoding'))
+    if (file === undefined)
+      throw new HoldfastError('NOT_FOUND', 'There is no such file. The page may be that of another version: load it again.')
+    return file
+  })
+}
+
+/** A key becomes a cookie that scripts cannot read: the browser does not keep the key itself. */
+async function signIn(parts: ServerParts, c: Context): Promise<Response> {
+  const { key } = ((await readJson(c)) ?? {}) as { key?: unknown }
+  if (!parts.attempts.allows(addressOf(c))) parts.attempts.spend(addressOf(c))
+  const record = typeof key === 'string' ? await parts.keys.find(key) : undefined
+  if (record === undefined) {
+    parts.attempts.spend(addressOf(c))
+    throw new HoldfastError('UNAUTHENTICATED', 'This key is not known here: it was mistyped, it was revoked, or it has expired.')
+  }
+  await parts.audit.record({ key: record.id, space: record.space, action: 'POST /login', session: null, status: 200, request: '' })
+  return Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': cookieFor(parts, record) } })
 }
 
 function addProbes(app: OpenAPIHono, parts: ServerParts): void {

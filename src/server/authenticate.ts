@@ -79,6 +79,9 @@ export function cookieFor({ keys, store }: ServerParts, record: KeyRecord): stri
   return `${COOKIE}=${token}; Path=/; Max-Age=${SERVER_LIMITS.cookieSeconds}; HttpOnly; SameSite=Strict`
 }
 
+/** Makes a browser forget it. */
+export const NO_COOKIE = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`
+
 function refused(message: string): HoldfastError {
   return new HoldfastError('UNAUTHENTICATED', message)
 }

@@ -189,6 +189,7 @@ const Archive = z
     archive_id: text,
     status: TaskStatus,
     message_count: count,
+    spans: z.array(z.object({ from: count, to: count })).openapi({ description: 'where on the branch its messages stand' }),
     abstract: nullable,
     created_at: time,
     updated_at: time,
@@ -210,6 +211,20 @@ export const WholeArchive = ArchiveWithSummary.extend({ abstract: text, overview
 export const StoredArchive = ArchiveWithSummary.extend({ messages: z.array(StoredMessage) }).openapi('StoredArchive') satisfies z.ZodType<
   Omit<WholeArchiveFields, 'memories'>
 >
+
+export const MessageRecord = z.object({ session_id: text, position: count, record: jsonObject }).openapi('MessageRecord')
+
+export const Caller = z
+  .object({
+    key_id: text,
+    kind: z.enum(['key', 'token', 'cookie', 'nobody']),
+    space: text,
+    scope: z.enum(['read', 'write', 'admin']),
+    owner: nullable,
+    session_id: nullable,
+    server_version: text,
+  })
+  .openapi('Caller')
 
 const LeftOut = z.looseObject({ kind: text, reason: text })
 

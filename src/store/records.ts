@@ -67,6 +67,29 @@ export class Records {
     if (first < newest) yield* this.#anyBackward(first, newest - 1)
   }
 
+  /**
+   * Where to begin to read so as to miss no record behind those of which `isBefore` is true, as they are up to some point of this stretch:
+   * at `first`, or at the beginning of a later segment. Records of which it is undefined do not matter.
+   */
+  async seek(first: number, last: number, isBefore: (found: Found) => boolean | undefined): Promise<number> {
+    const starts = [first, ...(await this.#all()).filter((segment) => segment > first && segment <= last)]
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (await this.#beginsBefore(starts[middle] as number, last, isBefore)) low = middle
+      else high = middle - 1
+    }
+    return starts[low] as number
+  }
+
+  async #beginsBefore(position: number, last: number, isBefore: (found: Found) => boolean | undefined): Promise<boolean> {
+    for await (const found of this.forward(position, last)) {
+      const before = isBefore(found)
+      if (before !== undefined) return before
+    }
+    return false
+  }
+
   /** The newest segment, if it is known to hold a position. */
   #newestIf(position: number): number | undefined {
     return this.#newest !== undefined && position >= this.#newest.segment && position < this.#newest.end ? this.#newest.segment : undefined

@@ -31,7 +31,7 @@ import { recall } from './recall.ts'
 import { Records } from './records.ts'
 import { type Shared, type ShareOptions, share } from './shares.ts'
 import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
-import { type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
+import { type MessageRecord, type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
 import { turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
 
 export interface AppendOptions extends WriteOptions {
@@ -160,6 +160,11 @@ export class Session {
   /** One message, on whatever branch; undefined if there is none. */
   async message(id: string): Promise<StoredMessage | undefined> {
     return (await this.#handle.transcript()).message(checkId('The message id', id))
+  }
+
+  /** The record that holds a message, as it stands in its journal; undefined if there is no such message. */
+  async record(id: string): Promise<MessageRecord | undefined> {
+    return (await this.#handle.transcript()).record(id)
   }
 
   /** Every content that a message has had, the first one first. */

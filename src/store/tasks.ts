@@ -47,6 +47,8 @@ export interface ArchiveInfo {
   readonly status: TaskStatus
   readonly task: string
   readonly messageCount: number
+  /** Where on the branch its messages stand: depths from one up to another. Less than all of them if the branch has left it. */
+  readonly spans: readonly { readonly from: number; readonly to: number }[]
   readonly tokens: number
   readonly createdAt: string
   readonly updatedAt: string
@@ -202,6 +204,7 @@ export async function archiveInfo(session: string, archive: Archive, transcript:
     status,
     task: taskId(archive.session ?? session, task),
     messageCount,
+    spans: transcript.spansOf(archive),
     tokens,
     createdAt,
     updatedAt,

@@ -5,12 +5,12 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
-import type { JsonObject } from '../record/record.ts'
-import { branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
+import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
+import { branchTo, common, isOn, PAST, runOf, without } from '../session/branch.ts'
 import type { InheritedKey } from '../session/decide.ts'
 import { pastUpTo } from '../session/lineage.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
-import type { Past, Point, SessionState, Stretch } from '../session/state.ts'
+import type { Archive, Past, Point, SessionState, Stretch } from '../session/state.ts'
 import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
 import type { Found } from './records.ts'
@@ -36,7 +36,9 @@ export interface PageOptions {
   /** Only messages before, or behind, the one with this id. */
   readonly before?: string
   readonly after?: string
-  /** From which end; the newest messages unless told, or unless `after` is given. */
+  /** Only messages of this depth or a greater one, read from there on. */
+  readonly depth?: number
+  /** From which end; the newest messages unless told, or unless `after` or `depth` is given. */
   readonly from?: 'start' | 'end'
   /** Also those that archives hold. */
   readonly archived?: boolean
@@ -49,6 +51,14 @@ export interface Page {
   readonly messages: readonly StoredMessage[]
   /** Whether there are more in the direction of reading. */
   readonly more: boolean
+}
+
+/** The record that holds a message. */
+export interface MessageRecord {
+  /** The session whose journal it stands in: of a fork's past, another one. */
+  readonly session: string
+  readonly position: number
+  readonly record: JournalRecord
 }
 
 /** Where a message stands. */
@@ -103,13 +113,14 @@ export class Transcript {
   }
 
   async page(options: PageOptions): Promise<Page> {
-    const { limit = 100, before, after } = options
-    const forward = (options.from ?? (after === undefined ? 'end' : 'start')) === 'start'
+    const { limit = 100, before, after, depth } = options
+    const forward = (options.from ?? (after === undefined && depth === undefined ? 'end' : 'start')) === 'start'
     const branch = branchTo(this.#state, options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point)
     const stretches = options.archived === true ? branch : without(branch, this.#state.held)
     let pieces = stretches.flatMap((stretch) => this.#pieces(stretch))
     if (before !== undefined) pieces = cutBefore(pieces, await this.#onBranch(before, branch))
     if (after !== undefined) pieces = cutBehind(pieces, await this.#onBranch(after, branch))
+    if (depth !== undefined) pieces = await this.#fromDepth(pieces, depth)
     const messages: Placed[] = []
     for await (const message of forward ? this.#forward(pieces) : this.#backward(pieces)) {
       messages.push(message)
@@ -141,6 +152,18 @@ export class Transcript {
     }
   }
 
+  /** Where on the branch the messages of an archive stand. */
+  spansOf({ takes, covers }: Pick<Archive, 'takes' | 'covers'>): { from: number; to: number }[] {
+    const on = common(branchTo(this.#state, this.#state.head), [...takes, ...covers])
+    const spans: { from: number; to: number }[] = []
+    for (const { from, to } of on.toSorted((a, b) => a.from - b.from)) {
+      const last = spans.at(-1)
+      if (last !== undefined && from < last.to + 1) last.to = Math.max(last.to, to)
+      else spans.push({ from: from + 1, to })
+    }
+    return spans
+  }
+
   /** A record that an archive names: in this journal, or in that of the session which it was inherited from. */
   recordOf(session: string | null, position: number): Promise<Found | undefined> {
     return this.#journals.records(session ?? this.#session).at(position)
@@ -152,6 +175,16 @@ export class Transcript {
     if (located === undefined) return undefined
     const [message] = await this.#replacements.shown([{ ...located, stored: this.#stored(located) }])
     return message
+  }
+
+  /** The record that holds a message, as it stands in its journal. Of one that a fork inherits, no messages behind those that it has. */
+  async record(id: string): Promise<MessageRecord | undefined> {
+    const located = await this.locate(id)
+    if (located === undefined) return undefined
+    const { journal, found, index } = located
+    const appended = appendedIn(found)
+    const messages = journal === this.#session ? appended.messages : appended.messages.slice(0, index + 1)
+    return { session: journal, position: found.at, record: { ...found.record, messages: messages as Json, crc: found.crc } }
   }
 
   /** Every content that a message has had, the first one first. */
@@ -232,6 +265,16 @@ export class Transcript {
     }
     const { journal, depth, found } = located
     return { depth, found, holds: (piece) => (piece as Piece).journal === journal && depth > piece.from && depth <= piece.to }
+  }
+
+  /** In a run each record begins deeper than the one before, so what lies in front of a depth need not be read. */
+  async #fromDepth(pieces: readonly Piece[], depth: number): Promise<Piece[]> {
+    const [first, ...rest] = pieces.filter(({ to }) => to >= depth)
+    if (first === undefined) return []
+    const isBefore = ({ record }: Found): boolean | undefined =>
+      record.type === 'messages.appended' ? (record as unknown as MessagesAppended).n < depth : undefined
+    const begin = await this.#journals.records(first.journal).seek(first.first, first.last, isBefore)
+    return [{ ...first, first: begin, from: Math.max(first.from, depth - 1) }, ...rest]
   }
 
   async *#forward(pieces: readonly Piece[]): AsyncGenerator<Placed> {

@@ -12,6 +12,27 @@ import * as schemas from '../schemas.ts'
 
 const time = z.iso.datetime({ offset: true })
 
+const whoami = route({
+  method: 'get',
+  path: '/whoami',
+  tag: 'admin',
+  summary: 'Whom the server takes the caller for, and what he may.',
+  scope: 'read',
+  reach: 'task',
+  result: schemas.Caller,
+  handle: async ({ parts, principal }) => ({
+    result: {
+      key_id: principal.id,
+      kind: principal.kind,
+      space: principal.space,
+      scope: principal.scope,
+      owner: principal.owner,
+      session_id: principal.session,
+      server_version: parts.version,
+    },
+  }),
+})
+
 const createKey = route({
   method: 'post',
   path: '/keys',
@@ -177,4 +198,4 @@ const doctor = route({
   },
 })
 
-export const adminRoutes: readonly Route[] = [createKey, listKeys, revokeKey, createToken, revokeToken, purge, doctor]
+export const adminRoutes: readonly Route[] = [whoami, createKey, listKeys, revokeKey, createToken, revokeToken, purge, doctor]

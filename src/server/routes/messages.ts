@@ -158,16 +158,17 @@ const list = route({
     limit: schemas.number.max(LIMITS.pageMessages).optional(),
     before: z.string().optional(),
     after: z.string().optional(),
+    depth: schemas.number.min(1).optional().openapi({ description: 'begins with the message that has this place on the branch' }),
     from: z.enum(['start', 'end']).optional(),
     archived: z.enum(['include']).optional().openapi({ description: 'also those that archives hold' }),
     branch: z.string().optional().openapi({ description: 'of the branch that ends with this message' }),
   }),
   result: schemas.Page,
   handle: async (call) => {
-    const { limit, before, after, from, archived, branch } = call.query
+    const { archived, ...query } = call.query
     const session = await call.session()
     const version = await session.version()
-    const page = await session.messages(given({ limit, before, after, from, branch, archived: archived === 'include' ? true : undefined }))
+    const page = await session.messages(given({ ...query, archived: archived === 'include' ? true : undefined }))
     return { result: pageFields(page), version }
   },
 })
@@ -184,6 +185,21 @@ const show = route({
     const message = await (await call.session()).message(call.param('mid'))
     if (message === undefined) throw noMessage(call.param('mid'))
     return { result: storedFields(message) }
+  },
+})
+
+const record = route({
+  method: 'get',
+  path: '/sessions/{id}/messages/{mid}/record',
+  tag: 'messages',
+  summary: 'The record that holds a message, as it stands in the journal.',
+  scope: 'read',
+  reach: 'session',
+  result: schemas.MessageRecord,
+  handle: async (call) => {
+    const found = await (await call.session()).record(call.param('mid'))
+    if (found === undefined) throw noMessage(call.param('mid'))
+    return { result: { session_id: found.session, position: found.position, record: found.record } }
   },
 })
 
@@ -271,6 +287,7 @@ export const messageRoutes: readonly Route[] = [
   exchange,
   list,
   show,
+  record,
   revisions,
   replace,
   entries,

@@ -75,6 +75,7 @@ const open = route({
     limit: schemas.number.max(LIMITS.pageMessages).optional(),
     before: z.string().optional(),
     after: z.string().optional(),
+    depth: schemas.number.min(1).optional(),
     from: z.enum(['start', 'end']).optional(),
   }),
   result: schemas.SharedSession,

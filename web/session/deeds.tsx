@@ -1,0 +1,38 @@
+/** What can be done from one message. */
+import { type ReactNode, useMemo, useState } from 'react'
+import { useLocation } from 'wouter'
+import { sessionPath } from '../shell/format.ts'
+import { attempt, copy, notify } from '../shell/notices.tsx'
+import { server } from '../shell/server.ts'
+import type { MessageDeeds } from './message-row.tsx'
+import type { StoredMessage } from './model.ts'
+import { RawRecord } from './raw-record.tsx'
+import { useMayWrite } from './scope.ts'
+
+export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly dialogs: ReactNode } {
+  const [, go] = useLocation()
+  const mayWrite = useMayWrite()
+  const [raw, setRaw] = useState<StoredMessage>()
+  const deeds = useMemo((): MessageDeeds => {
+    const link = (message: string): void =>
+      void copy(`${location.origin}${sessionPath(id)}?m=${encodeURIComponent(message)}`, 'Copied a link to this message.')
+    if (!mayWrite) return { link, raw: setRaw }
+    return {
+      link,
+      raw: setRaw,
+      fork: (message) =>
+        void attempt(async () => {
+          const fork = await (await server.session(id)).fork({ at: message })
+          go(sessionPath(fork.id))
+          notify('This is the fork. It shares everything up to the message that you chose.')
+        }),
+      revert: (message) =>
+        void attempt(
+          async () => (await server.session(id)).revert(message),
+          'Reverted. What came behind that message is kept, on a branch of its own.',
+          async () => (await server.session(id)).undo(),
+        ),
+    }
+  }, [id, mayWrite, go])
+  return { deeds, dialogs: raw === undefined ? null : <RawRecord session={id} message={raw} onClose={() => setRaw(undefined)} /> }
+}

@@ -1,0 +1,89 @@
+/** One session: what it is, and one of the views of it. */
+import { HoldfastError } from 'holdfast/client'
+import { Suspense } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { sessionPath } from '../shell/format.ts'
+import { messageOf } from '../shell/server.ts'
+import { AppendBox } from './append-box.tsx'
+import { useDeeds } from './deeds.tsx'
+import { Deleted } from './deleted.tsx'
+import { Find } from './find.tsx'
+import { SessionHeader } from './session-header.tsx'
+import { Transcript } from './transcript.tsx'
+import { useArchives, useInfo, useMessagePlace, useTranscript } from './use-session.ts'
+import '../style/session.css'
+
+const VIEWS = { '': 'Transcript' } as const
+type ViewName = keyof typeof VIEWS
+
+export function SessionPage() {
+  useLocation()
+  // As the address has it: ids may hold anything, also a slash, which the router would take for its own.
+  const [, , id = '', view = ''] = location.pathname.split('/').map(decodeURIComponent)
+  return <OneSession key={id} id={id} view={Object.hasOwn(VIEWS, view) ? (view as ViewName) : ''} />
+}
+
+function OneSession({ id, view }: { readonly id: string; readonly view: ViewName }) {
+  const { data: info, error } = useInfo(id)
+  if (error instanceof HoldfastError && error.details.reason === 'deleted') return <Deleted id={id} />
+  if (error !== null && info === undefined) {
+    return (
+      <main id="main" className="page">
+        <h1>{id}</h1>
+        <p role="alert">{messageOf(error)}</p>
+        <p>
+          <Link href="/">All sessions</Link>
+        </p>
+      </main>
+    )
+  }
+  return (
+    <main id="main" className="session">
+      <SessionHeader id={id} info={info} />
+      <nav className="views" aria-label="Views of this session">
+        {Object.entries(VIEWS).map(([name, label]) => (
+          <Link key={name} href={sessionPath(id, name)} aria-current={name === view ? 'page' : undefined}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Suspense fallback={<p className="dim waiting">Loading…</p>}>{view === '' && <TranscriptView id={id} />}</Suspense>
+    </main>
+  )
+}
+
+function TranscriptView({ id }: { readonly id: string }) {
+  const model = useTranscript(id)
+  const [params, setParams] = useSearchParams()
+  const { data: archives = NO_ARCHIVES, isFetched } = useArchives(id)
+  const wanted = params.get('m') ?? undefined
+  const { data: place } = useMessagePlace(id, wanted)
+  const { deeds, dialogs } = useDeeds(id)
+  const target = place == null ? undefined : { id: place.id, depth: place.depth }
+  const isReady = isFetched && (wanted === undefined || place !== undefined)
+  return (
+    <>
+      <Find id={id} onGo={(message) => setParams({ m: message }, { replace: true })} />
+      {place === null && (
+        <p className="problem banner" role="alert">
+          There is no message {wanted} in this session.
+        </p>
+      )}
+      {isReady ? (
+        <Transcript
+          model={model}
+          archives={archives}
+          deeds={deeds}
+          target={target}
+          empty={<p className="dim">No message yet. Write one below, or append one from a program.</p>}
+        />
+      ) : (
+        <div className="transcript" aria-busy="true" />
+      )}
+      <AppendBox id={id} />
+      {dialogs}
+    </>
+  )
+}
+
+const NO_ARCHIVES: readonly never[] = []

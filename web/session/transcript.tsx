@@ -1,0 +1,203 @@
+/** The transcript: any number of messages, scrolled both ways, that grows at the end while agents write and keeps its place meanwhile. */
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { full, longTime } from '../shell/format.ts'
+import { Icon } from '../shell/icon.tsx'
+import { useShortcuts } from '../shell/keyboard.ts'
+import { messageOf } from '../shell/server.ts'
+import { Prose } from './markdown.tsx'
+import { type Folds, type MessageDeeds, MessageRow } from './message-row.tsx'
+import type { TranscriptModel } from './model.ts'
+import { type ArchiveInfo, Outline } from './outline.ts'
+
+interface TranscriptProps {
+  readonly model: TranscriptModel
+  readonly archives: readonly ArchiveInfo[]
+  readonly deeds: MessageDeeds
+  /** The message to show, of which the depth is known. */
+  readonly target: { readonly id: string; readonly depth: number } | undefined
+  readonly empty: ReactNode
+}
+
+const ESTIMATE_PX = 110
+/** Rows in front of and behind those in sight that are read too. */
+const AHEAD = 60
+const END_PX = 80
+
+export function Transcript({ model, archives, deeds, target, empty }: TranscriptProps) {
+  useSyncExternalStore(model.subscribe, () => model.version)
+  const folds = useFolds()
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
+  const scroller = useRef<HTMLDivElement>(null)
+  const { total } = model
+  const outline = useMemo(() => new Outline(total, archives, open), [total, archives, open])
+  const [isAtEnd, setAtEnd] = useState(true)
+  const seen = useRef(total)
+  const virtual = useVirtualizer({
+    count: outline.count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ESTIMATE_PX,
+    getItemKey: (row) => outline.keyOf(row),
+    overscan: 4,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: END_PX,
+    onChange: (instance) => setAtEnd(instance.isAtEnd(END_PX)),
+  })
+  const items = virtual.getVirtualItems()
+  const [first, last] = [items[0]?.index, items.at(-1)?.index]
+  useEffect(() => {
+    if (first === undefined || last === undefined) return
+    const [from, to] = [outline.at(Math.max(first - AHEAD, 0)), outline.at(Math.min(last + AHEAD, outline.count - 1))]
+    model.want(from.kind === 'message' ? from.depth : spanStart(from.archive), to.kind === 'message' ? to.depth : spanStart(to.archive))
+  }, [model, outline, first, last])
+  if (isAtEnd) seen.current = total
+
+  const toEnd = (): void => virtual.scrollToEnd()
+  usePlace(virtual, outline, target, model.isOpen, setOpen)
+  const step = (by: number): void => scroller.current?.scrollBy({ top: by * 160 })
+  useShortcuts('Transcript', [
+    { keys: 'j', about: 'Down', run: () => step(1) },
+    { keys: 'k', about: 'Up', run: () => step(-1) },
+    { keys: 'G', about: 'To the end', run: toEnd },
+    { keys: 'g g', about: 'To the beginning', run: () => virtual.scrollToIndex(0, { align: 'start' }) },
+  ])
+
+  if (model.isOpen && total === 0) return <div className="transcript-empty">{empty}</div>
+  const fresh = total - seen.current
+  return (
+    <div className="transcript">
+      {model.error !== undefined && (
+        <p className="problem banner" role="alert">
+          {messageOf(model.error)}
+        </p>
+      )}
+      <div ref={scroller} className="transcript-scroller" tabIndex={0} role="log" aria-label="Messages" aria-live="off">
+        <div className="transcript-body" style={{ height: virtual.getTotalSize() }}>
+          <div className="transcript-window" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+            {items.map(({ index, key }) => {
+              const place = outline.at(index)
+              return (
+                <div key={key as number} data-index={index} ref={virtual.measureElement}>
+                  {place.kind === 'chapter' ? (
+                    <Chapter
+                      archive={place.archive}
+                      isOpen={open.has(place.archive.number)}
+                      onToggle={(number) => setOpen(toggled(open, number))}
+                    />
+                  ) : (
+                    <Row depth={place.depth} model={model} folds={folds} deeds={deeds} target={target?.id} />
+                  )}
+                </div>
+              )
+            })}
+          </div>
+        </div>
+      </div>
+      {!isAtEnd && (
+        <button type="button" className="to-end" onClick={toEnd}>
+          <Icon name="down" /> {fresh > 0 ? `${full(fresh)} new` : 'To the end'}
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface RowProps {
+  readonly depth: number
+  readonly model: TranscriptModel
+  readonly folds: Folds
+  readonly deeds: MessageDeeds
+  readonly target: string | undefined
+}
+
+function Row({ depth, model, folds, deeds, target }: RowProps) {
+  const message = model.at(depth)
+  if (message === undefined) return <div className="message ghost" />
+  if (message === null) {
+    return (
+      <div className="message damaged" role="note">
+        Message {full(depth)} cannot be read: its record is damaged. The others are whole; <code>holdfast doctor</code> tells more.
+      </div>
+    )
+  }
+  return <MessageRow message={message} model={model} folds={folds} deeds={deeds} isTarget={message.id === target} />
+}
+
+interface ChapterProps {
+  readonly archive: ArchiveInfo
+  readonly isOpen: boolean
+  readonly onToggle: (number: number) => void
+}
+
+function Chapter({ archive, isOpen, onToggle }: ChapterProps) {
+  const { number, status, messageCount, abstract, overview, memories, createdAt, error } = archive
+  return (
+    <section className="chapter" aria-label={`Archive ${number}`}>
+      <button type="button" aria-expanded={isOpen} onClick={() => onToggle(number)}>
+        <Icon name={isOpen ? 'down' : 'right'} />
+        <b>Archive {number}</b>
+        <span className="dim">
+          {full(messageCount)} messages, {longTime(createdAt)}
+        </span>
+        {status !== 'completed' && <span className={`badge ${status === 'failed' ? 'danger' : ''}`}>{status}</span>}
+      </button>
+      {error !== null && <p className="problem">{error.message}</p>}
+      {abstract !== null && !isOpen && <p className="abstract">{abstract}</p>}
+      {overview !== null && isOpen && <Prose text={overview} />}
+      {memories.length > 0 && (
+        <details>
+          <summary>{memories.length === 1 ? '1 memory' : `${memories.length} memories`}</summary>
+          <ul>
+            {memories.map(({ id, category, text }) => (
+              <li key={id}>
+                <span className="badge">{category}</span> {text}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  )
+}
+
+/** Goes to a message once it is known where that is; to the end, if there is none. */
+function usePlace(
+  virtual: { scrollToIndex: (row: number, options: { align: 'center' }) => void; scrollToEnd: () => void },
+  outline: Outline,
+  target: TranscriptProps['target'],
+  isOpen: boolean,
+  setOpen: (change: (open: ReadonlySet<number>) => ReadonlySet<number>) => void,
+): void {
+  const placed = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    if (!isOpen || outline.count === 0) return
+    const wanted = target?.id ?? ''
+    if (placed.current === wanted) return
+    if (target === undefined) {
+      // A target that goes away leaves everything where it is.
+      if (placed.current === undefined) virtual.scrollToEnd()
+      placed.current = wanted
+      return
+    }
+    const { row, closed } = outline.find(target.depth)
+    if (closed !== undefined) return setOpen((open) => new Set([...open, closed]))
+    placed.current = wanted
+    virtual.scrollToIndex(row, { align: 'center' })
+  }, [virtual, outline, target, isOpen, setOpen])
+}
+
+function useFolds(): Folds {
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  return useMemo(() => ({ has: (key) => opened.has(key), toggle: (key) => setOpened((before) => toggled(before, key)) }), [opened])
+}
+
+function toggled<T>(set: ReadonlySet<T>, member: T): ReadonlySet<T> {
+  const next = new Set(set)
+  if (!next.delete(member)) next.add(member)
+  return next
+}
+
+function spanStart({ spans }: ArchiveInfo): number {
+  return spans[0]?.from ?? 1
+}

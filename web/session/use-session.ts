@@ -1,0 +1,61 @@
+/** What the page of a session stands on: the handle, what is known of the session, and the transcript that follows it. */
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useMemo, useRef } from 'react'
+import { useWhileVisible } from '../shell/live.ts'
+import { onReconnect, server } from '../shell/server.ts'
+import { PAGE, TranscriptModel } from './model.ts'
+
+/** While agents write, what is told beside the messages is asked for this often. */
+const REFRESH_MS = 1000
+
+export function useInfo(id: string) {
+  return useQuery({ queryKey: ['session', id], queryFn: async () => (await server.session(id)).info() })
+}
+
+export function useArchives(id: string) {
+  return useQuery({
+    queryKey: ['session', id, 'archives'],
+    queryFn: async () => (await server.session(id)).archives(),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** Where a message stands, by its id. */
+export function useMessagePlace(id: string, message: string | undefined) {
+  return useQuery({
+    queryKey: ['session', id, 'message', message],
+    enabled: message !== undefined,
+    queryFn: async () => (await (await server.session(id)).message(message as string)) ?? null,
+  })
+}
+
+export function useTranscript(id: string): TranscriptModel {
+  const queries = useQueryClient()
+  const handle = useMemo(() => server.session(id), [id])
+  const model = useMemo(
+    () =>
+      new TranscriptModel(async (depth) =>
+        (await handle).messages({ archived: true, limit: PAGE, ...(depth === undefined ? {} : { depth }) }),
+      ),
+    [handle],
+  )
+  const refreshing = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => onReconnect(() => void model.open()), [model])
+  useEffect(() => () => clearTimeout(refreshing.current), [])
+  const refreshSoon = (): void => {
+    refreshing.current ??= setTimeout(() => {
+      refreshing.current = undefined
+      void queries.invalidateQueries({ queryKey: ['session', id] })
+    }, REFRESH_MS)
+  }
+  useWhileVisible(async (signal) => {
+    const changes = (await handle).follow({ signal })
+    // Asked for behind the stream, on the same handle: what comes between the two is in both, and applying it twice changes nothing.
+    await model.open()
+    for await (const change of changes) {
+      model.apply(change)
+      refreshSoon()
+    }
+  }, model)
+  return model
+}

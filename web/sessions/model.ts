@@ -1,0 +1,162 @@
+/**
+ * The list of sessions as far as it is known: pages one behind the other, and what changes while one looks. It is a plain object that
+ * tells its listeners once a frame at most, because agents may write hundreds of times a second.
+ */
+import { server } from '../shell/server.ts'
+
+export type SessionInfo = Awaited<ReturnType<typeof server.list>>['sessions'][number]
+export type ListOptions = NonNullable<Parameters<typeof server.list>[0]>
+
+/** The first page is small, so that something is there at once; those behind it are read when somebody scrolls there. */
+const FIRST_PAGE = 100
+const PAGE = 500
+/** How long changes are gathered before a list that they may not belong to is read again. */
+const REREAD_MS = 1000
+
+export class SessionsModel {
+  readonly #options: ListOptions
+  readonly #listeners = new Set<() => void>()
+  readonly #ending = new AbortController()
+  #rows: SessionInfo[] = []
+  #places: Map<string, number> | undefined
+  #cursor: string | null | undefined
+  #loading: Promise<void> | undefined
+  #wanted = 0
+  #frame = 0
+  #reread: ReturnType<typeof setTimeout> | undefined
+  /** Changes with every change of anything below. */
+  version = 0
+  total = 0
+  error: unknown
+  /** Sessions that have changed, or come, and whose place in the list was left as it is. */
+  waiting = new Set<string>()
+  /** Whether a session that changes may move to the front: not while somebody reads further down. */
+  mayMove = true
+
+  constructor(options: ListOptions) {
+    this.#options = options
+  }
+
+  get rows(): readonly SessionInfo[] {
+    return this.#rows
+  }
+
+  get isLoaded(): boolean {
+    return this.#cursor !== undefined
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Reads until so many are known, or there are no more. */
+  want(count: number): void {
+    this.#wanted = Math.max(this.#wanted, count)
+    if (this.#loading !== undefined || this.error !== undefined) return
+    if (this.#cursor === null || (this.isLoaded && this.#rows.length >= this.#wanted)) return
+    this.#loading = this.#next()
+      .catch((error: unknown) => {
+        if (!this.#ending.signal.aborted) this.error = error
+      })
+      .finally(() => {
+        this.#loading = undefined
+        this.#tell()
+        if (!this.#ending.signal.aborted) this.want(this.#wanted)
+      })
+  }
+
+  async #next(): Promise<void> {
+    const first = this.#cursor === undefined
+    const cursor = this.#cursor ?? undefined
+    const page = await server.list({
+      ...this.#options,
+      limit: first ? FIRST_PAGE : PAGE,
+      ...(first ? { count: true } : {}),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    const known = this.#placeOf
+    // One that changed meanwhile may come again further down.
+    const news = first ? page.sessions : page.sessions.filter(({ id }) => known(id) === undefined)
+    this.#rows = first ? [...news] : this.#rows.concat(news)
+    this.#places = undefined
+    this.#cursor = page.cursor
+    if (page.total !== undefined) this.total = page.total
+    if (page.cursor === null) this.total = this.#rows.length
+  }
+
+  /** Begins anew, and keeps what is shown until there is something else. */
+  async reload(): Promise<void> {
+    this.waiting.clear()
+    this.error = undefined
+    const before = this.#cursor
+    this.#cursor = undefined
+    await this.#loading
+    await this.#next().catch((error: unknown) => {
+      this.#cursor = before
+      this.error = error
+    })
+    this.#tell()
+  }
+
+  /** A session is not what it was. */
+  apply(info: SessionInfo): void {
+    const place = this.#placeOf(info.id)
+    const isPlain = Object.entries(this.#options).every(([name, value]) => value === undefined || name === 'order')
+    const byTime = (this.#options.order ?? 'updated') === 'updated'
+    const isGone = info.status === 'deleted' && this.#options.status !== 'deleted'
+    if (isGone) this.#remove(place)
+    else if (place !== undefined && (!byTime || place === 0)) this.#rows[place] = info
+    else if (isPlain && byTime && this.mayMove) this.#toFront(info, place)
+    else {
+      if (place !== undefined) this.#rows[place] = info
+      if (!this.mayMove) this.waiting.add(info.id)
+      else this.#rereadSoon()
+    }
+    this.#tell()
+  }
+
+  #remove(place: number | undefined): void {
+    if (place === undefined) return
+    this.#rows.splice(place, 1)
+    this.#places = undefined
+    this.total = Math.max(this.total - 1, this.#rows.length)
+  }
+
+  #toFront(info: SessionInfo, place: number | undefined): void {
+    if (place !== undefined) this.#rows.splice(place, 1)
+    // One that was not read yet may be new, or stand further down: only a fresh count could tell.
+    else if (Date.parse(info.updatedAt) - Date.parse(info.createdAt) < REREAD_MS) this.total++
+    this.#rows.unshift(info)
+    this.#places = undefined
+  }
+
+  #rereadSoon(): void {
+    this.#reread ??= setTimeout(() => {
+      this.#reread = undefined
+      void this.reload()
+    }, REREAD_MS)
+  }
+
+  close(): void {
+    this.#ending.abort()
+    clearTimeout(this.#reread)
+    cancelAnimationFrame(this.#frame)
+  }
+
+  #placeOf = (id: string): number | undefined => {
+    // Most changes concern one of the first few.
+    for (let i = 0; i < Math.min(this.#rows.length, 50); i++) if (this.#rows[i]?.id === id) return i
+    this.#places ??= new Map(this.#rows.map((row, index) => [row.id, index]))
+    return this.#places.get(id)
+  }
+
+  #tell(): void {
+    if (this.#frame !== 0) return
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0
+      this.version++
+      for (const listener of this.#listeners) listener()
+    })
+  }
+}
