@@ -6,7 +6,12 @@ import { Application } from './application.ts'
 
 test('without a key, or with one that nobody made, nothing is told', async () => {
   const app = await Application.open()
-  for (const key of [null, 'nonsense', `${app.key.slice(0, -1)}0`, app.key.replace(/_(.)/, (_, c) => `_${c === '0' ? '1' : '0'}`)]) {
+  for (const key of [
+    null,
+    'nonsense',
+    `${app.key.slice(0, -1)}${app.key.endsWith('0') ? '1' : '0'}`,
+    app.key.replace(/_(.)/, (_, c) => `_${c === '0' ? '1' : '0'}`),
+  ]) {
     const answer = await app.get('/sessions', { key })
     expect(answer).toMatchObject({ status: 401, error: { code: 'UNAUTHENTICATED' } })
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')

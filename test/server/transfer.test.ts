@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Application } from './application.ts'
@@ -60,7 +61,7 @@ test('bytes that decompress to more than the limit are refused', async () => {
 
 test('a page for people can be fetched, and secrets taken out', async () => {
   const app = await Application.open()
-  const secret = `sk-${'a1B2'.repeat(12)}`
+  const secret = `sk-${createHash('sha256').update('a secret').digest('hex').slice(0, 48)}`
   await app.post('/sessions/a/messages', { role: 'user', content: `<script>x</script> my key is ${secret}` })
   const page = await exported(app, '/sessions/a/export?format=html&redact=true')
   expect(page).not.toContain('<script>x')
