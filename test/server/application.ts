@@ -11,6 +11,7 @@ import { makeParts, type ServerOptions } from '../../src/server/server.ts'
 import { BASE, ROUTES } from '../../src/server/table.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { storeAddress } from '../store-address.ts'
 
 export interface Answered {
   readonly status: number
@@ -47,13 +48,8 @@ export class Application {
     this.key = key
   }
 
-  static async open({
-    where = 'memory:',
-    clock = systemClock,
-    wrap = (engine) => engine,
-    ...options
-  }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where, { clock, wrap })
+  static async open({ where, clock = systemClock, wrap = (engine) => engine, ...options }: ApplicationOptions = {}): Promise<Application> {
+    const store = await openStore(where ?? (await storeAddress()), { clock, wrap })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {
