@@ -34,6 +34,21 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      {
+        // The suites that say nothing of the engine, on PostgreSQL.
+        test: {
+          ...shared,
+          name: 'postgres',
+          include: [
+            'test/server/{commits,errors,events,keys,messages,sessions,shares,spaces,transfer}.test.ts',
+            'test/commit/commit.test.ts',
+          ],
+          env: { HOLDFAST_TEST_STORE: 'postgres' },
+          setupFiles: ['test/postgres/database.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 })

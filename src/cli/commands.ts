@@ -39,7 +39,7 @@ export interface CommandSpec {
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   {
     flags: '--store <where>',
-    about: 'directory of the store, or http://… of a server with $HOLDFAST_KEY (else $HOLDFAST_STORE, else ~/.holdfast)',
+    about: 'directory of the store, or postgres://…, or http://… of a server with $HOLDFAST_KEY (else $HOLDFAST_STORE, else ~/.holdfast)',
     file: true,
   },
   { flags: '--space <name>', about: 'space whose sessions to use' },
@@ -63,8 +63,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--port <n>', about: 'port to listen on; 0 for any that is free', parse: count('--port'), default: '7717' },
       { flags: '--no-auth', about: 'no keys: whoever reaches the address may do everything; on loopback only' },
       { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
-      { flags: '--no-migrate', about: 'change nothing about the store’s format' },
       { flags: '--redact', about: 'take keys and passwords of known forms out of what is said before it is written' },
+      { flags: '--no-migrate', about: 'leave the tables of a store in PostgreSQL as they are: `holdfast migrate`' },
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
       { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
       { flags: '--allow-origin <origin>', about: 'pages that may use it, as https://name; may be repeated', parse: collect },
@@ -363,6 +363,22 @@ export const COMMANDS: readonly CommandSpec[] = [
     about: 'make a store of a backup, at a place where nothing is',
     words: [{ word: '<directory>', about: 'the backup' }],
     load: async () => (await import('./backup.ts')).restore,
+  },
+  {
+    name: 'copy',
+    about: 'copy every session of one store to another, and verify it; may be interrupted and repeated',
+    words: [
+      { word: '<from>', about: 'the store to copy: a directory, or postgres://…' },
+      { word: '<to>', about: 'the other one; made if need be' },
+    ],
+    load: async () => (await import('./copy.ts')).copy,
+  },
+  {
+    name: 'migrate',
+    about: 'make the tables of a store in PostgreSQL, or bring them up to date',
+    words: [],
+    options: [{ flags: '--print-sql', about: 'print what would be done, and do nothing' }],
+    load: async () => (await import('./migrate.ts')).migrate,
   },
   {
     name: 'status',

@@ -38,7 +38,7 @@ export class Context {
   }
 
   /** The store, for a command that needs it in this process; undefined if it is at a server. */
-  async local(options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact'> = {}): Promise<Store | undefined> {
+  async local(options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact' | 'migrate'> = {}): Promise<Store | undefined> {
     const where = this.#where()
     return isServer(where) ? undefined : this.#openHere(where, options)
   }
@@ -47,6 +47,20 @@ export class Context {
   get directory(): string | undefined {
     const where = this.#where()
     return isDirectory(where) ? resolve(where) : undefined
+  }
+
+  /** Where the store is, as it may be shown: without a password. */
+  get address(): string {
+    const where = this.#where()
+    if (isDirectory(where)) return resolve(where)
+    return where.replace(/^([a-z]+:\/\/[^/@:]*):[^/@]*@/i, '$1@')
+  }
+
+  /** The address of the database that the store is in, for a command that works on its tables. */
+  requireDatabase(): string {
+    const where = this.#where()
+    if (!/^postgres(?:ql)?:\/\//i.test(where)) throw wrongUsage('This works on a store in PostgreSQL only: --store postgres://…')
+    return where
   }
 
   /** The same, for a command that works on its files. */
@@ -92,7 +106,7 @@ export class Context {
     return this.#store
   }
 
-  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact'> = {}): Promise<Store> {
+  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate'> = {}): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
       const store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })

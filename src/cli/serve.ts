@@ -1,7 +1,8 @@
 /** `serve`: the store over HTTP, with the worker inside, until it is told to stop. What it logs goes to standard error, a line of JSON each. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Server } from '../server/server.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -13,6 +14,7 @@ interface Options {
   readonly worker: boolean
   readonly mcpWrite?: boolean
   readonly redact?: boolean
+  readonly migrate: boolean
   readonly allowHost?: readonly string[]
   readonly allowOrigin?: readonly string[]
 }
@@ -20,12 +22,15 @@ interface Options {
 /** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
 const LIMITS = { idCacheBytes: 8 * 1024 * 1024 }
 
-/** Where the key of this machine is kept: with the store if that is a directory. */
-const KEY_FILE = 'server.key'
+/** Where the key of this machine is kept: with the store if that is a directory; else at home, under a name that tells which store it is for. */
+function keyFileOf({ directory, address }: Context): string {
+  if (directory !== undefined) return join(directory, 'server.key')
+  return join(homedir(), '.holdfast', `server-${hash('sha256', address, 'hex').slice(0, 16)}.key`)
+}
 
 export async function serve(context: Context, _: [], options: Options): Promise<void> {
   const { out, signal } = context
-  const { host, port, auth, worker, mcpWrite, redact = false, allowHost: hosts, allowOrigin: origins } = options
+  const { host, port, auth, worker, migrate, mcpWrite, redact = false, allowHost: hosts, allowOrigin: origins } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
   process.env.UV_THREADPOOL_SIZE ??= '16'
@@ -37,7 +42,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact })
+  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact, migrate })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins, mcpWrite }) })
@@ -61,9 +66,10 @@ export async function serve(context: Context, _: [], options: Options): Promise<
 
 /** The key is made on the first start, and kept in a file that only its owner may read. */
 async function readyLink(context: Context, server: Server): Promise<string> {
-  const file = join(context.directory ?? join(homedir(), '.holdfast'), KEY_FILE)
+  const file = keyFileOf(context)
   const kept = keptIn(file)
   const { key, record } = await server.localKey(kept)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   if (key !== kept) writeFileSync(file, `${key}\n`, { mode: 0o600 })
   return server.readyLink(record)
 }

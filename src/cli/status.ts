@@ -17,41 +17,52 @@ const KINDS: readonly (readonly [string, RegExp])[] = [
 
 export async function status(context: Context): Promise<void> {
   const { out } = context
-  const directory = context.requireDirectory()
+  const { directory, address } = context
   const store = await context.here('read')
-  const { sessions, messages, tasks, lag } = await store.stats()
+  const { sessions, messages, tasks, lag, bytes: stored } = await store.stats()
   const catalog = await store.catalogStatus()
   const damaged = sessions.damaged + sessions.unreadable
-  const bytes = await sizesOf(directory)
-  const [system, space] = [await nodeDisk.fileSystem(directory).catch(() => undefined), await statfs(directory).catch(() => undefined)]
-  const free = space === undefined ? null : space.bavail * space.bsize
-  const promise = system === undefined ? null : keepsPromise(system.type)
+  const { bytes, disk } = directory === undefined ? { bytes: { lines: stored }, disk: null } : await diskOf(directory)
   const fields = {
-    store: directory,
+    store: address,
     sessions,
     messages: messages.live + messages.archived,
     tasks,
     catalog: { state: catalog.state, reason: catalog.reason, lag_bytes: lag?.bytes ?? 0 },
     bytes,
-    disk: { free_bytes: free, file_system: system?.type ?? null, mount: system?.mount ?? null, keeps_promises: promise },
+    ...(disk === null ? {} : { disk }),
     versions: { format: FORMAT_VERSION, node: process.version },
     warnings: store.warnings,
   }
   await out.result(fields, (colours) => {
-    const kept = promise === null ? 'unknown' : promise ? 'keeps appends in order' : colours.red('does not keep appends in order')
+    const kept =
+      disk?.keeps_promises === false
+        ? colours.red('does not keep appends in order')
+        : disk?.keeps_promises
+          ? 'keeps appends in order'
+          : 'unknown'
     return [
-      `store       ${inLine(directory)}`,
+      `store       ${inLine(address)}`,
       `sessions    ${sessions.ok} ok, ${damaged > 0 ? colours.red(`${damaged} damaged`) : '0 damaged'}, ${sessions.deleted} deleted; ${messages.live + messages.archived} messages`,
       `tasks       ${tasks.pending} pending, ${tasks.running} running, ${tasks.failed} failed`,
       `catalog     ${catalog.state}${lag === null ? '' : `, ${lag.bytes} bytes behind`}`,
       `bytes       ${Object.entries(bytes)
         .map(([kind, size]) => `${size} ${kind.replace('_', ' ')}`)
         .join(', ')}`,
-      `disk        ${free ?? '?'} bytes free; ${inLine(system?.type ?? '?')}, ${kept}`,
+      ...(disk === null ? [] : [`disk        ${disk.free_bytes ?? '?'} bytes free; ${inLine(disk.file_system ?? '?')}, ${kept}`]),
       `versions    format ${FORMAT_VERSION}, Node ${process.version}`,
     ].join('\n')
   })
   if (damaged > 0) out.warn('There are damaged sessions. Run `holdfast doctor`.')
+}
+
+/** What the files of a store take, and the disk that they lie on. */
+async function diskOf(directory: string) {
+  const [system, space] = [await nodeDisk.fileSystem(directory).catch(() => undefined), await statfs(directory).catch(() => undefined)]
+  const free = space === undefined ? null : space.bavail * space.bsize
+  const kept = system === undefined ? null : keepsPromise(system.type)
+  const disk = { free_bytes: free, file_system: system?.type ?? null, mount: system?.mount ?? null, keeps_promises: kept }
+  return { bytes: await sizesOf(directory), disk }
 }
 
 /** Bytes of all files, by what they are. */

@@ -107,7 +107,8 @@ export interface Journal {
 
   /**
    * Makes the segment that begins at `first`, which is the end of the seal before it, and puts `preamble` (lead-in, checkpoint,
-   * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. Durable on return. `urgent` as for `append`.
+   * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. A journal that is absent begins with it: a copy of one
+   * whose first segments were purged. Durable on return. `urgent` as for `append`.
    */
   roll(first: number, preamble: Uint8Array, options?: { readonly urgent?: boolean }): Promise<void>
 

@@ -62,7 +62,7 @@ async function pick(where: string | PostgresPlace, options: OpenOptions): Promis
   if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
     const { openPostgresEngine } = await import('../engines/postgres/engine.ts')
     const place = typeof where === 'string' ? { url: where } : where
-    return openPostgresEngine({ ...place, ...(migrate === undefined ? {} : { migrate }), keysOf, clock })
+    return openPostgresEngine({ ...place, ...(migrate === undefined ? {} : { migrate }), keysOf })
   }
   if (where === 'memory:') {
     // Loaded when it is wanted: a command that begins anew for each message would pay for it every time.

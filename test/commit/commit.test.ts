@@ -4,10 +4,21 @@ import { BoundaryLeft, commit } from '../../src/session/archives.ts'
 import { Handle } from '../../src/store/handle.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { storeAddress } from '../store-address.ts'
 import { appendAll, liveIds, StubModel, withDirectory } from './fixtures.ts'
 
 const ENGINES: readonly [string, <T>(work: (store: Store) => Promise<T>) => Promise<T>][] = [
-  ['memory', async (work) => work(await openStore('memory:'))],
+  [
+    process.env.HOLDFAST_TEST_STORE ?? 'memory',
+    async (work) => {
+      const store = await openStore(await storeAddress())
+      try {
+        return await work(store)
+      } finally {
+        await store.close()
+      }
+    },
+  ],
   [
     'files',
     (work) =>

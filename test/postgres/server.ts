@@ -29,8 +29,7 @@ export async function sharedServer(run = process.ppid): Promise<string> {
     }
     return readFileSync(address, 'utf8')
   }
-  // Tests end processes, not machines: what the server has written survives that without a sync.
-  const server = await startServer(join(home, 'data'), ['-c', 'fsync=off'])
+  const server = await startServer(join(home, 'data'))
   writeFileSync(join(home, 'pid'), String(server.pid))
   writeFileSync(`${address}.new`, server.url)
   spawnSync('mv', [`${address}.new`, address])

@@ -11,6 +11,7 @@ import { makeParts, type ServerOptions } from '../../src/server/server.ts'
 import { BASE, ROUTES } from '../../src/server/table.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { storeAddress } from '../store-address.ts'
 
 export interface Answered {
   readonly status: number
@@ -49,13 +50,13 @@ export class Application {
   }
 
   static async open({
-    where = 'memory:',
+    where,
     clock = systemClock,
     wrap = (engine) => engine,
     redact = false,
     ...options
   }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where, { clock, wrap, redact })
+    const store = await openStore(where ?? (await storeAddress()), { clock, wrap, redact })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {

@@ -24,6 +24,19 @@ export const rollCases: readonly Case[] = [
     },
   },
   {
+    name: 'a roll of an absent journal makes it, with that segment alone, and is announced',
+    async run(trial) {
+      const { cursor } = await trial.engine.changes()
+      const preamble = rawGroup(Buffer.from('copied'))
+      await trial.journal().roll(1_000, preamble)
+      assert.deepEqual(await trial.journal().segments(), [1_000])
+      assertLines((await contentOf(trial.journal(), 1_000)).lines, linesOf(preamble, 1_000))
+      assert.deepEqual((await trial.engine.changes(cursor)).names, [trial.engine.name('space', 'session')])
+      assert.deepEqual(await trial.journal().append(0, 0, preamble), MOVED)
+      assert.equal((await trial.journal().append(1_000, 1_000 + preamble.length, preamble)).placed, preamble.length)
+    },
+  },
+  {
     name: 'a roll that was made already changes nothing, also when records follow its preamble',
     async run(trial) {
       const writer = new Writer(trial.journal())

@@ -122,6 +122,8 @@ export class FilesJournal implements Journal {
 
   roll(first: number, preamble: Uint8Array, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<void> {
     return this.#parts.track(async () => {
+      const isNew = (await this.#segments()).length === 0
+      if (isNew) await this.#parts.directories.make(`sessions/${this.name}`)
       const open = await this.#hold(first, true)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
       try {
@@ -136,6 +138,8 @@ export class FilesJournal implements Journal {
         open.release()
       }
       this.#parts.segments.forgetBefore(this.#directory, first)
+      // Otherwise the seal in front of it was announced.
+      if (isNew) await this.#announced(undefined)
     })
   }
 

@@ -1,9 +1,11 @@
 /** Making and renewing the tables of a store. */
 import pg from 'pg'
+import { systemClock } from '../../engine/clock.ts'
 import { HoldfastError } from '../../errors.ts'
-import type { Database } from './database.ts'
-import { errorCode } from './failures.ts'
+import { Database } from './database.ts'
+import { errorCode, failureOf } from './failures.ts'
 import { MIGRATIONS } from './migrations.ts'
+import type { PostgresPlace } from './place.ts'
 
 /** The version of the tables that this software knows. */
 export const SCHEMA_VERSION = MIGRATIONS.length
@@ -41,9 +43,28 @@ export async function requireMigrated(database: Database): Promise<void> {
   )
 }
 
+/** The same for a store that is not open: what was or would be done. */
+export async function migrateStore(
+  place: PostgresPlace,
+  { apply }: { readonly apply: boolean },
+): Promise<{ readonly sql: string; readonly from: number; readonly to: number }> {
+  const database = new Database(place, systemClock)
+  try {
+    const from = await versionOf(database)
+    requireKnown(from)
+    if (apply) await migrate(database)
+    return { sql: migrationSql(database.schema, from), from, to: SCHEMA_VERSION }
+  } catch (error) {
+    throw error instanceof TypeError ? error : failureOf(error, 'The tables could not be changed', 'write')
+  } finally {
+    await database.close()
+  }
+}
+
 /** What `migrate` would do from a version on, for those who apply it by other means. */
 export function migrationSql(schema: string, from = 0): string {
   const numbers = MIGRATIONS.map((_, index) => index + 1).filter((number) => number > from)
+  if (numbers.length === 0) return ''
   return [opening(schema), ...numbers.map((number) => sqlOf(schema, number))].map((sql) => `${sql.trim()}\n`).join('\n')
 }
 

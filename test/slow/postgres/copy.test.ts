@@ -1,0 +1,83 @@
+/** Copies of stores between engines: equal, in both directions, again and again. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { Worker } from '../../../src/commit/worker.ts'
+import { type Copied, copyStore } from '../../../src/store/copy.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { emptyDatabase, newDatabase } from '../../postgres/database.ts'
+
+async function opened(where: string): Promise<Store> {
+  const store = await openStore(where, { limits: { segmentBytes: 2000 } })
+  onTestFinished(() => store.close())
+  return store
+}
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'holdfast-copy-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function copied(from: Store, to: Store): Promise<Copied[]> {
+  const all: Copied[] = []
+  for await (const one of copyStore(from, to)) all.push(one)
+  return all.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Sessions with many segments, a fork, a commit, another space, and one whose beginning was purged. */
+async function fill(store: Store): Promise<void> {
+  const session = await store.session('long')
+  for (let i = 0; i < 60; i++) await session.append({ id: `m${i}`, role: 'user', content: `message ${i} ${'x'.repeat(100)}` })
+  await session.commit({ keep: 5 })
+  await new Worker(store).drain()
+  await session.fork({ id: 'fork', at: 'm57' })
+  await (await store.in('other').session('there')).append({ role: 'user', content: 'elsewhere' })
+  const gone = await store.session('gone')
+  await gone.append({ role: 'user', content: 'to be purged' })
+  await gone.delete()
+  for await (const _ of store.purge({ olderThanMs: 0 }));
+}
+
+async function everything(store: Store): Promise<unknown> {
+  const texts: string[] = []
+  for await (const piece of store.export({ format: 'jsonl' })) texts.push(piece)
+  return texts.join('')
+}
+
+test('a directory becomes a database and a directory again, line by line', async () => {
+  const [first, database, last] = [await opened(directory()), await opened(await emptyDatabase()), await opened(directory())]
+  await fill(first)
+  const there = await copied(first, database)
+  expect(there.length).toBe(4)
+  expect(there.every(({ status, lines }) => status === 'copied' && lines > 0)).toBe(true)
+  const back = await copied(database, last)
+  expect(back.map(({ name, digest }) => [name, digest])).toEqual(there.map(({ name, digest }) => [name, digest]))
+  expect(await everything(last)).toEqual(await everything(first))
+  expect(await everything(database)).toEqual(await everything(first))
+})
+
+test('a copy can be repeated, and takes what is new; retries of appends are known there too', async () => {
+  const [first, database] = [await opened(directory()), await opened(await newDatabase())]
+  await fill(first)
+  await copied(first, database)
+  expect((await copied(first, database)).every(({ status }) => status === 'unchanged')).toBe(true)
+  const session = await first.session('long')
+  await session.append({ id: 'new', role: 'user', content: 'after the copy' })
+  const again = await copied(first, database)
+  expect(again.filter(({ status }) => status === 'copied').length).toBe(1)
+  const copy = await database.session('long')
+  expect((await copy.append({ id: 'm3', role: 'user', content: `message 3 ${'x'.repeat(100)}` })).duplicate).toBe(true)
+  expect((await copy.info()).version).toBe((await session.info()).version)
+})
+
+test('a store that has gone its own way is not written over', async () => {
+  const [first, database] = [await opened(directory()), await opened(await newDatabase())]
+  await (await first.session('s')).append({ role: 'user', content: 'here' })
+  await (await database.session('s')).append({ role: 'user', content: 'there' })
+  await expect(copied(first, database)).rejects.toMatchObject({ code: 'CONFLICT' })
+  const { messages } = await (await database.session('s')).messages()
+  expect(messages.map(({ message }) => message.content)).toEqual(['there'])
+})
