@@ -15,6 +15,11 @@ import { applyTheme, chosenTheme, type Theme } from './shell/theme.ts'
 const Palette = lazy(async () => ({ default: (await import('./shell/palette.tsx')).Palette }))
 const SessionPage = lazy(async () => ({ default: (await import('./session/session-page.tsx')).SessionPage }))
 
+const OverviewPage = lazy(async () => ({ default: (await import('./overview/overview-page.tsx')).OverviewPage }))
+const MemoriesPage = lazy(async () => ({ default: (await import('./memories/memories-page.tsx')).MemoriesPage }))
+
+const SharedPage = lazy(async () => ({ default: (await import('./shared/shared-page.tsx')).SharedPage }))
+
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 5000, refetchOnWindowFocus: true } },
 })
@@ -23,9 +28,39 @@ export function App() {
   useEffect(listenToKeys, [])
   return (
     <QueryClientProvider client={queries}>
-      <Shell />
+      {location.pathname.startsWith('/shared/') ? <Guest /> : <Shell />}
       <Notices />
     </QueryClientProvider>
+  )
+}
+
+/** Whoever was sent a link has no key, and needs none. */
+function Guest() {
+  return (
+    <>
+      <header className="bar">
+        <span className="mark">
+          <Mark />
+          <span>Holdfast</span>
+        </span>
+        <div className="bar-end">
+          <ThemeSwitch />
+        </div>
+      </header>
+      <Boundary>
+        <Suspense fallback={<Waiting />}>
+          <SharedPage />
+        </Suspense>
+      </Boundary>
+    </>
+  )
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <path d="M9 7v18M23 7v18M9 16h14M9 11h6M17 21h6" />
+    </svg>
   )
 }
 
@@ -46,6 +81,8 @@ function Shell() {
     { keys: 'mod+k', about: 'Go to anything', run: () => setOpen('palette') },
     { keys: '?', about: 'Show these keys', run: () => setOpen('help') },
     { keys: 'g s', about: 'Go to sessions', run: () => go('/') },
+    { keys: 'g o', about: 'Go to the overview', run: () => go('/overview') },
+    { keys: 'g m', about: 'Go to the memories', run: () => go('/memories') },
   ])
   const signedOut = link === 'signed-out'
   return (
@@ -55,14 +92,14 @@ function Shell() {
       </a>
       <header className="bar">
         <Link href="/" className="mark" aria-label="Holdfast, sessions">
-          <svg viewBox="0 0 32 32" aria-hidden="true">
-            <path d="M9 7v18M23 7v18M9 16h14M9 11h6M17 21h6" />
-          </svg>
+          <Mark />
           <span>Holdfast</span>
         </Link>
         {!signedOut && (
           <nav aria-label="Pages">
             <NavLink href="/">Sessions</NavLink>
+            <NavLink href="/overview">Overview</NavLink>
+            <NavLink href="/memories">Memories</NavLink>
           </nav>
         )}
         <div className="bar-end">
@@ -107,6 +144,8 @@ function Pages() {
         <Switch>
           <Route path="/" component={SessionsPage} />
           <Route path="/sessions/:id/*?" component={SessionPage} />
+          <Route path="/overview" component={OverviewPage} />
+          <Route path="/memories" component={MemoriesPage} />
           <Route>
             <main id="main" className="page">
               <h1>There is no such page</h1>

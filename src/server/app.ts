@@ -9,7 +9,7 @@ import { failureOf } from './envelope.ts'
 import { guard } from './guard.ts'
 import { MCP_ROUTE } from './mcp.ts'
 import { documentOf, register } from './openapi.ts'
-import { docsPage, pageResponse, sharedPage } from './pages.ts'
+import { docsPage, pageResponse } from './pages.ts'
 import type { ServerParts } from './parts.ts'
 import { requireScope } from './principal.ts'
 import type { Route } from './route.ts'
@@ -90,34 +90,43 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
   }
   page('/openapi.json', () => Response.json(documented()))
   page('/docs', () => pageResponse('Holdfast: the interface', docsPage(documented())))
-  addWeb(page)
+  addWeb(page, parts)
   page('/login', (c) => signIn(parts, c), 'POST')
   page('/logout', () => Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': NO_COOKIE } }), 'POST')
   page('/login', async (c) => {
     parts.attempts.spend(addressOf(c))
     const record = parts.logins.use(c.req.query('code') ?? '')
     if (record === undefined)
-      return pageResponse('Used up', '<h1>This link was used before</h1><p>Start the server again for another one.</p>', {}, 401)
+      return pageResponse(
+        'Used up',
+        '<h1>This link was used before</h1><p>Start the server again for another one, or <a href="/">sign in with a key</a>.</p>',
+        {},
+        401,
+      )
     await parts.audit.record({ key: record.id, space: record.space, action: 'GET /login', session: null, status: 303, request: '' })
     return redirect('/', { 'set-cookie': cookieFor(parts, record) })
-  })
-  page('/shared/:token', async (c) => {
-    parts.attempts.spend(addressOf(c))
-    const shared = await parts.store.shared(c.req.param('token') ?? '', { from: 'start', limit: 1000 })
-    return pageResponse(shared.title ?? 'A shared session', sharedPage(shared), UNLISTED)
   })
 }
 
 /** Places of the page, below which it finds its way itself. */
 const WEB_PLACES = ['/', '/sessions/*', '/overview', '/memories']
 
-function addWeb(page: (path: string, answer: (c: Context) => Response) => void): void {
+function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<Response>) => void, parts: ServerParts): void {
   const files = WebFiles.open()
   if (files === undefined) {
     page('/', () => redirect('/docs'))
     return
   }
   for (const place of WEB_PLACES) page(place, (c) => files.page(c.req.header('accept-encoding')))
+  // The page tells what is wrong with a link; the status is for programs.
+  page('/shared/:token', async (c) => {
+    parts.attempts.spend(addressOf(c))
+    const status = await parts.store.shared(c.req.param('token') ?? '', { limit: 1 }).then(
+      () => 200,
+      (error: unknown) => failureOf(error, { ifMatch: false }).status,
+    )
+    return files.page(c.req.header('accept-encoding'), UNLISTED, status)
+  })
   page('/assets/*', (c) => {
     const file = files.file(c.req.path, c.req.header('accept-encoding'))
     if (file === undefined)

@@ -3,8 +3,6 @@
  * the page does not need, which is everything but its own style.
  */
 import { createHash } from 'node:crypto'
-import { viewOf } from '../dialect/message.ts'
-import type { SharedView } from '../store/shares.ts'
 
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 pre,code{font:14px/1.5 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -30,16 +28,6 @@ export function pageResponse(title: string, body: string, headers: Readonly<Reco
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}
-
-export function sharedPage({ title, grantedAt, messageCount, page }: SharedView): string {
-  const messages = page.messages.map(({ at, message }) => {
-    const { role = 'message', text, calls } = viewOf(message)
-    const lines = [text, ...calls.map(({ name }) => `→ ${name}`)].filter((line) => line !== '').join('\n')
-    return `<article><h3>${escaped(role)} <small>${escaped(at)}</small></h3><pre>${escaped(lines)}</pre></article>`
-  })
-  const more = page.more ? `<p class="dim">Only the first ${page.messages.length} of ${messageCount} messages are shown.</p>` : ''
-  return `<h1>${escaped(title ?? 'A shared session')}</h1><p class="dim">As it was at ${escaped(grantedAt)}.</p>${messages.join('')}${more}`
 }
 
 interface Operation {

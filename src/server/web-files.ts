@@ -65,9 +65,9 @@ export class WebFiles {
   }
 
   /** The page, whichever of its places is asked for: it finds out itself. */
-  page(accepted: string | undefined, headers: Readonly<Record<string, string>> = {}): Response {
+  page(accepted: string | undefined, headers: Readonly<Record<string, string>> = {}, status = 200): Response {
     const file = this.#files.get('/index.html') as WebFile
-    return answer(file, accepted, { 'cache-control': 'no-cache', 'content-security-policy': POLICY, ...headers })
+    return answer(file, accepted, { 'cache-control': 'no-cache', 'content-security-policy': POLICY, ...headers }, status)
   }
 
   /** Undefined if there is no such file. */
@@ -77,9 +77,10 @@ export class WebFiles {
   }
 }
 
-function answer(file: WebFile, accepted = '', headers: Readonly<Record<string, string>>): Response {
+function answer(file: WebFile, accepted = '', headers: Readonly<Record<string, string>>, status = 200): Response {
   const [encoding, bytes] = encoded(file, accepted)
   return new Response(new Uint8Array(bytes), {
+    status,
     headers: {
       'content-type': file.type,
       ...ALWAYS,

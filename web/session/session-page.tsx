@@ -1,6 +1,6 @@
 /** One session: what it is, and one of the views of it. */
 import { HoldfastError } from 'holdfast/client'
-import { Suspense } from 'react'
+import { lazy, Suspense } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { sessionPath } from '../shell/format.ts'
 import { messageOf } from '../shell/server.ts'
@@ -13,7 +13,10 @@ import { Transcript } from './transcript.tsx'
 import { useArchives, useInfo, useMessagePlace, useTranscript } from './use-session.ts'
 import '../style/session.css'
 
-const VIEWS = { '': 'Transcript' } as const
+const ContextView = lazy(async () => ({ default: (await import('../context/context-view.tsx')).ContextView }))
+const TreeView = lazy(async () => ({ default: (await import('../tree/tree-view.tsx')).TreeView }))
+
+const VIEWS = { '': 'Transcript', context: 'Context', tree: 'Tree' } as const
 type ViewName = keyof typeof VIEWS
 
 export function SessionPage() {
@@ -47,7 +50,11 @@ function OneSession({ id, view }: { readonly id: string; readonly view: ViewName
           </Link>
         ))}
       </nav>
-      <Suspense fallback={<p className="dim waiting">Loading…</p>}>{view === '' && <TranscriptView id={id} />}</Suspense>
+      <Suspense fallback={<p className="dim waiting">Loading…</p>}>
+        {view === '' && <TranscriptView id={id} />}
+        {view === 'context' && <ContextView id={id} />}
+        {view === 'tree' && <TreeView id={id} />}
+      </Suspense>
     </main>
   )
 }

@@ -16,6 +16,8 @@ interface TranscriptProps {
   readonly deeds: MessageDeeds
   /** The message to show, of which the depth is known. */
   readonly target: { readonly id: string; readonly depth: number } | undefined
+  /** Where to begin, if there is no message to show: at the end unless told. */
+  readonly opensAt?: 'beginning' | 'end'
   readonly empty: ReactNode
 }
 
@@ -24,7 +26,7 @@ const ESTIMATE_PX = 110
 const AHEAD = 60
 const END_PX = 80
 
-export function Transcript({ model, archives, deeds, target, empty }: TranscriptProps) {
+export function Transcript({ model, archives, deeds, target, opensAt = 'end', empty }: TranscriptProps) {
   useSyncExternalStore(model.subscribe, () => model.version)
   const folds = useFolds()
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
@@ -39,8 +41,8 @@ export function Transcript({ model, archives, deeds, target, empty }: Transcript
     estimateSize: () => ESTIMATE_PX,
     getItemKey: (row) => outline.keyOf(row),
     overscan: 4,
-    anchorTo: 'end',
-    followOnAppend: true,
+    anchorTo: opensAt === 'end' ? 'end' : 'start',
+    followOnAppend: opensAt === 'end',
     scrollEndThreshold: END_PX,
     onChange: (instance) => setAtEnd(instance.isAtEnd(END_PX)),
   })
@@ -54,7 +56,7 @@ export function Transcript({ model, archives, deeds, target, empty }: Transcript
   if (isAtEnd) seen.current = total
 
   const toEnd = (): void => virtual.scrollToEnd()
-  usePlace(virtual, outline, target, model.isOpen, setOpen)
+  usePlace(virtual, outline, { target, opensAt }, model.isOpen, setOpen)
   const step = (by: number): void => scroller.current?.scrollBy({ top: by * 160 })
   useShortcuts('Transcript', [
     { keys: 'j', about: 'Down', run: () => step(1) },
@@ -165,7 +167,7 @@ function Chapter({ archive, isOpen, onToggle }: ChapterProps) {
 function usePlace(
   virtual: { scrollToIndex: (row: number, options: { align: 'center' }) => void; scrollToEnd: () => void },
   outline: Outline,
-  target: TranscriptProps['target'],
+  { target, opensAt }: { readonly target: TranscriptProps['target']; readonly opensAt: 'beginning' | 'end' },
   isOpen: boolean,
   setOpen: (change: (open: ReadonlySet<number>) => ReadonlySet<number>) => void,
 ): void {
@@ -176,7 +178,7 @@ function usePlace(
     if (placed.current === wanted) return
     if (target === undefined) {
       // A target that goes away leaves everything where it is.
-      if (placed.current === undefined) virtual.scrollToEnd()
+      if (placed.current === undefined && opensAt === 'end') virtual.scrollToEnd()
       placed.current = wanted
       return
     }
@@ -184,7 +186,7 @@ function usePlace(
     if (closed !== undefined) return setOpen((open) => new Set([...open, closed]))
     placed.current = wanted
     virtual.scrollToIndex(row, { align: 'center' })
-  }, [virtual, outline, target, isOpen, setOpen])
+  }, [virtual, outline, target, opensAt, isOpen, setOpen])
 }
 
 function useFolds(): Folds {

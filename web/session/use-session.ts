@@ -59,3 +59,8 @@ export function useTranscript(id: string): TranscriptModel {
   }, model)
   return model
 }
+
+/** Opens a transcript that nobody follows. */
+export function useOpened(model: TranscriptModel): void {
+  useEffect(() => void model.open(), [model])
+}

@@ -13,9 +13,3 @@ export function applyTheme(theme: Theme = chosenTheme()): void {
   else localStorage.setItem(KEY, theme)
   document.documentElement.dataset.theme = theme
 }
-
-/** Whether it is dark now, whoever decided. */
-export function isDark(): boolean {
-  const theme = document.documentElement.dataset.theme
-  return theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
-}

@@ -168,9 +168,15 @@ describe.skipIf(!platform.available)('a session', () => {
     const other = await openPage(server)
     await other.page.goto(link)
     await other.page.getByText('Public words').waitFor()
+    await other.page.getByText('1 message, as it was on').waitFor()
+    expect(await other.page.getByRole('button', { name: /Append|Fork|Revert/ }).count()).toBe(0)
+    await expectAccessible(other.page)
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('Revoked: the link opens nothing').waitFor()
     expect((await other.page.goto(link))?.status()).toBe(404)
+    await other.page.getByText('This link opens nothing').waitFor()
+    await expectAccessible(other.page)
+    expect(other.troubles).toEqual([])
   })
 
   test('it is exported, its commands are copied, it is deleted, seen as deleted, and restored', async () => {
@@ -273,6 +279,10 @@ describe.skipIf(!platform.available)('a session', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
     }
     expect(await page.locator('script:not([src])').count()).toBe(0)
+    const { token } = await session.share()
+    await page.goto(`${server.url}/shared/${token}`)
+    await page.getByText('<script>alert(1)</script>').waitFor()
+    await page.getByRole('heading', { name: '<img src=x onerror=alert(7)>' }).waitFor()
     expect(troubles).toEqual([])
   })
 })

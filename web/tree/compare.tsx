@@ -1,0 +1,95 @@
+/** Two sessions beside each other, from where they part. */
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useSyncExternalStore } from 'react'
+import { Link } from 'wouter'
+import { MessageRow } from '../session/message-row.tsx'
+import { TranscriptModel } from '../session/model.ts'
+import { useOpened } from '../session/use-session.ts'
+import { counted, full, sessionPath } from '../shell/format.ts'
+import { copy } from '../shell/notices.tsx'
+import { messageOf, server } from '../shell/server.ts'
+
+/** So many messages behind the point are shown of each. */
+const SHOWN = 200
+
+interface CompareProps {
+  readonly left: string
+  readonly right: string
+  readonly onClose: () => void
+}
+
+export function Compare({ left, right, onClose }: CompareProps) {
+  const { data: point, error } = useQuery({ queryKey: ['compare', left, right], queryFn: () => partingOf(left, right) })
+  return (
+    <div className="compare">
+      <div className="compare-head">
+        <button type="button" onClick={onClose}>
+          Back to the tree
+        </button>
+        {point !== undefined && (
+          <span>
+            {point === 0 ? 'They share no message.' : `They share the first ${counted(point, 'message')}; what follows is shown.`}
+          </span>
+        )}
+        {error !== null && (
+          <span className="problem" role="alert">
+            {messageOf(error)}
+          </span>
+        )}
+      </div>
+      {point !== undefined && (
+        <div className="columns">
+          <Column id={left} point={point} />
+          <Column id={right} point={point} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** How many messages two sessions have in common: a fork has its parent's, with their ids, up to where it was made. */
+async function partingOf(left: string, right: string): Promise<number> {
+  const [one, other] = await Promise.all([server.session(left), server.session(right)])
+  const [{ totalMessageCount: first }, { totalMessageCount: second }] = await Promise.all([one.info(), other.info()])
+  const idAt = async (session: typeof one, depth: number) => (await session.messages({ archived: true, depth, limit: 1 })).messages[0]?.id
+  let [low, high] = [0, Math.min(first, second)]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const [a, b] = await Promise.all([idAt(one, middle), idAt(other, middle)])
+    if (a !== undefined && a === b) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function Column({ id, point }: { readonly id: string; readonly point: number }) {
+  const { data: info } = useQuery({ queryKey: ['session', id], queryFn: async () => (await server.session(id)).info() })
+  const model = useMemo(
+    () => new TranscriptModel(async () => (await server.session(id)).messages({ archived: true, depth: point + 1, limit: SHOWN })),
+    [id, point],
+  )
+  useSyncExternalStore(model.subscribe, () => model.version)
+  useOpened(model)
+  const depths = Array.from({ length: Math.max(model.total - point, 0) }, (_, index) => point + index + 1)
+  const hidden = (info?.totalMessageCount ?? 0) - model.total
+  return (
+    <section className="column" aria-label={info?.title ?? id} tabIndex={0}>
+      <h2 dir="auto">
+        <Link href={sessionPath(id)}>{info?.title ?? id}</Link>
+      </h2>
+      {depths.map((depth) => {
+        const message = model.at(depth)
+        if (message == null) return null
+        return <MessageRow key={depth} message={message} model={model} folds={NO_FOLDS} deeds={deedsOf(id)} isTarget={false} />
+      })}
+      {model.isOpen && depths.length === 0 && <p className="dim">Nothing behind the point where they part.</p>}
+      {hidden > 0 && depths.length > 0 && <p className="dim">{full(hidden)} more in the transcript.</p>}
+    </section>
+  )
+}
+
+const NO_FOLDS = { has: () => false, toggle: () => undefined }
+
+function deedsOf(id: string) {
+  return { link: (message: string) => void copy(`${location.origin}${sessionPath(id)}?m=${encodeURIComponent(message)}`) }
+}
