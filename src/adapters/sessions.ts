@@ -22,6 +22,7 @@ export type AdapterSession = Pick<
   | 'info'
   | 'version'
   | 'delete'
+  | 'follow'
 >
 
 export interface AdapterStore extends Pick<StoreApi, 'list'> {

@@ -22,8 +22,8 @@ export async function bringIn(context: Context, [paths]: [readonly string[]], op
   const { out, signal } = context
   const store = await context.here(options.dryRun === true ? 'read' : 'write')
   const totals = new ImportTotals()
-  await pass(context, store, sourcesAt(paths), options, totals)
   if (options.watch === true) await watch(context, store, paths, options, totals)
+  else await pass(context, store, sourcesAt(paths), options, totals)
   if (signal.aborted && options.watch !== true) return
   await out.result({ totals: totals.fields, dry_run: options.dryRun === true })
   const { sources, sessions, messages, skipped, recovered, damaged, suspects } = totals.fields
@@ -72,16 +72,19 @@ async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean
   })
 }
 
-/** Looks again and again for files that changed; what is new in them is told by their content, never by their time. */
+/**
+ * Imports all there is, and looks again and again for files that changed. A file is marked before it is read, so what is written meanwhile
+ * is seen with the next look; what is new in it is told by its content, never by its time.
+ */
 async function watch(context: Context, store: Store, paths: readonly string[], options: Options, totals: ImportTotals): Promise<void> {
   const { out, signal } = context
   out.note('Watching for changes; Ctrl-C ends.')
   const seen = new Map<string, string>()
-  for (let first = true; !signal.aborted; first = false) {
+  while (!signal.aborted) {
     const changed: Source[] = []
     for await (const source of sourcesAt(paths)) {
       const mark = source.files.map(({ path, size }) => `${path} ${size}`).join('\n') + (await timeOf(source))
-      if (!first && seen.get(source.name) !== mark) changed.push(source)
+      if (seen.get(source.name) !== mark) changed.push(source)
       seen.set(source.name, mark)
     }
     if (changed.length > 0) await pass(context, store, inTurn(changed), options, totals)

@@ -24,7 +24,7 @@ export function follow(
   return { events: events(), opened: first.catch(() => undefined) }
 
   async function* events(): AsyncGenerator<ServerEvent> {
-    for (let [opening, failures] = [first, 0]; !isOver(); opening = open()) {
+    for (let [opening, failures] = [first, 0]; !isOver(); ) {
       try {
         for await (const event of eventsIn(await opening)) {
           failures = 0
@@ -36,6 +36,8 @@ export function follow(
         if (error instanceof HoldfastError && !error.retryable) throw error
       }
       await pause(Math.min(FIRST_WAIT_MS * 2 ** failures++, LONGEST_WAIT_MS), signal)
+      // Whoever has left meanwhile would never hear what becomes of another one.
+      if (!isOver()) opening = open()
     }
   }
 }

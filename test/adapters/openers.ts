@@ -6,9 +6,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { connect, type StoreApi } from '../../src/client/index.ts'
-import { makeApp } from '../../src/server/app.ts'
-import { makeParts } from '../../src/server/server.ts'
+import { connect, type RemoteStore, type StoreApi } from '../../src/client/index.ts'
+import { Server } from '../../src/server/server.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
 export interface Opened {
@@ -63,18 +62,17 @@ async function onDisk(): Promise<Opened & { close(): Promise<void> }> {
 
 async function remote(): Promise<Opened & { close(): Promise<void> }> {
   const served = await openStore('memory:')
-  const parts = await makeParts(served, { worker: false })
-  const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
-  const app = makeApp(parts)
-  const store = (): StoreApi =>
-    connect('http://localhost', {
-      key,
-      fetch: async (url, init) => app.request(String(url), { ...init, headers: { ...init?.headers, host: 'localhost' } }),
-    })
+  const server = await Server.start(served, { port: 0, worker: false })
+  const { key } = await server.localKey(undefined)
+  const stores: RemoteStore[] = []
+  const store = (): StoreApi => {
+    const one = connect(server.url, { key })
+    stores.push(one)
+    return one
+  }
   const close = async (): Promise<void> => {
-    parts.keys.close()
-    await parts.followers.close()
-    await parts.audit.flush()
+    for (const one of stores) await one.close()
+    await server.stop()
     await served.close()
   }
   return { store: store(), reopen: async () => store(), close }

@@ -1,22 +1,10 @@
 /**
  * A channel that holds messages is kept as messages of the session: a list is the branch that ends with its last message, so a list that
  * grows costs what was added to it, and one that was rewritten from some message on branches off there.
- *
- * Loading a thousand messages is most of what reading a checkpoint takes, because LangChain's own way looks at every value of every
- * message, asynchronously. A message that holds nothing but plain JSON in fields whose names stay as they are is made directly.
  */
-import {
-  AIMessage,
-  type BaseMessage,
-  ChatMessage,
-  FunctionMessage,
-  HumanMessage,
-  isBaseMessage,
-  SystemMessage,
-  ToolMessage,
-} from '@langchain/core/messages'
+import { type BaseMessage, isBaseMessage } from '@langchain/core/messages'
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
-import type { JsonObject } from '../../record/record.ts'
+import { plainMessage } from '../langchain/message.ts'
 import { type AdapterSession, newestMessages } from '../sessions.ts'
 
 /** Lists that are remembered, of all threads. */
@@ -86,29 +74,4 @@ export async function messagesOf(serde: SerializerProtocol, texts: readonly stri
   const messages: unknown[] = []
   for (const text of texts) messages.push(plainMessage(text) ?? (await serde.loadsTyped('json', text)))
   return messages
-}
-
-const CLASSES: ReadonlyMap<string, new (fields: never) => BaseMessage> = new Map<string, new (fields: never) => BaseMessage>([
-  ['AIMessage', AIMessage],
-  ['HumanMessage', HumanMessage],
-  ['SystemMessage', SystemMessage],
-  ['ToolMessage', ToolMessage],
-  ['ChatMessage', ChatMessage],
-  ['FunctionMessage', FunctionMessage],
-])
-const PLAIN_FIELDS = new Set(
-  'content id name role status artifact additional_kwargs response_metadata tool_calls invalid_tool_calls usage_metadata tool_call_id'.split(
-    ' ',
-  ),
-)
-
-function plainMessage(text: string): BaseMessage | undefined {
-  // Anything else that LangChain would make an object of has such a mark too.
-  if (text.indexOf('"lc":', text.indexOf('"lc":') + 1) !== -1 || text.includes('"__lc_escaped__"')) return undefined
-  const { lc, type, id, kwargs } = JSON.parse(text) as JsonObject
-  const path = Array.isArray(id) ? id.join('/') : ''
-  const Message = CLASSES.get(path.replace(/^langchain_core\/messages\//, ''))
-  if (lc !== 1 || type !== 'constructor' || Message === undefined || !path.startsWith('langchain_core/messages/')) return undefined
-  if (!Object.keys(kwargs as JsonObject).every((field) => PLAIN_FIELDS.has(field))) return undefined
-  return new Message(kwargs as never)
 }

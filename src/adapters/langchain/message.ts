@@ -1,0 +1,41 @@
+/**
+ * A message of LangChain from what it was serialised to. LangChain's own way looks at every value of every message, asynchronously, and takes
+ * most of the time of reading a long conversation; a message that holds nothing but plain JSON, in fields whose names stay as they are, is
+ * made directly.
+ */
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
+import type { JsonObject } from '../../record/record.ts'
+
+const CLASSES: ReadonlyMap<string, new (fields: never) => BaseMessage> = new Map<string, new (fields: never) => BaseMessage>([
+  ['AIMessage', AIMessage],
+  ['HumanMessage', HumanMessage],
+  ['SystemMessage', SystemMessage],
+  ['ToolMessage', ToolMessage],
+  ['ChatMessage', ChatMessage],
+  ['FunctionMessage', FunctionMessage],
+])
+const PLAIN_FIELDS = new Set(
+  'content id name role status artifact additional_kwargs response_metadata tool_calls invalid_tool_calls usage_metadata tool_call_id'.split(
+    ' ',
+  ),
+)
+
+/** Undefined if it has to be loaded by LangChain. */
+export function plainMessage(text: string): BaseMessage | undefined {
+  // Anything else that LangChain would make an object of has such a mark too.
+  if (text.indexOf('"lc":', text.indexOf('"lc":') + 1) !== -1 || text.includes('"__lc_escaped__"')) return undefined
+  const { lc, type, id, kwargs } = JSON.parse(text) as JsonObject
+  const path = Array.isArray(id) ? id.join('/') : ''
+  const Message = CLASSES.get(path.replace(/^langchain_core\/messages\//, ''))
+  if (lc !== 1 || type !== 'constructor' || Message === undefined || !path.startsWith('langchain_core/messages/')) return undefined
+  if (!Object.keys(kwargs as JsonObject).every((field) => PLAIN_FIELDS.has(field))) return undefined
+  return new Message(kwargs as never)
+}
