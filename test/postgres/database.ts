@@ -53,4 +53,4 @@ afterAll(async () => {
   await withClient(await sharedServer(), async (client) => {
     for (const name of made.splice(0)) await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   })
-})
+}, 600_000)
