@@ -21,6 +21,7 @@ import { manyProcesses } from './many-processes.ts'
 import { manySessions } from './many-sessions.ts'
 import { oneCaller } from './one-caller.ts'
 import { open } from './open.ts'
+import { postgresAppend, postgresCatalog } from './postgres.ts'
 import { recall } from './recall.ts'
 import { redaction } from './redaction.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
@@ -47,6 +48,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   httpFollowers,
   httpMemory,
   transfer,
+  postgresAppend,
+  postgresCatalog,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -67,10 +67,12 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
   // A few more, for those that can no longer be read and memories that no longer hold.
   const { found, lag } = await findDocuments(parts, { ...scopeOf(options), text, limit: limit + 20 })
   const hits: SearchHit[] = []
-  for (const document of found) {
-    if (hits.length === limit) break
-    const hit = await hitOf(parts, document, text)
-    if (hit !== undefined) hits.push(hit)
+  for (let next = 0; next < found.length && hits.length < limit; ) {
+    // As many as are missing, side by side: where the store is a database, each waits for answers.
+    const wanted = found.slice(next, next + limit - hits.length)
+    next += wanted.length
+    const read = await Promise.all(wanted.map((document) => hitOf(parts, document, text)))
+    hits.push(...read.filter((hit) => hit !== undefined))
   }
   return { hits, lag }
 }

@@ -13,10 +13,14 @@ import pg from 'pg'
 
 const PATIENCE_MS = 60_000
 
+/** Whether the server is somebody else's. */
+export function isForeign(): boolean {
+  return (process.env.HOLDFAST_TEST_DATABASE_URL ?? '') !== ''
+}
+
 /** The address of a server that the tests of this run share. `run` is the process that runs them all, and outlives each of them. */
 export async function sharedServer(run = process.ppid): Promise<string> {
-  const given = process.env.HOLDFAST_TEST_DATABASE_URL
-  if (given !== undefined && given !== '') return given
+  if (isForeign()) return process.env.HOLDFAST_TEST_DATABASE_URL as string
   const home = homeOf(run)
   const address = join(home, 'address')
   try {
@@ -51,14 +55,14 @@ function homeOf(run: number): string {
   return join(tmpdir(), `holdfast-postgres-${run}`)
 }
 
-interface PostgresServer {
+export interface PostgresServer {
   readonly url: string
   readonly pid: number
   readonly port: number
 }
 
 /** Makes a cluster in a directory, unless there is one, and starts it. It outlives this process. */
-async function startServer(data: string, flags: readonly string[] = [], port?: number): Promise<PostgresServer> {
+export async function startServer(data: string, flags: readonly string[] = [], port?: number): Promise<PostgresServer> {
   const bin = await programs()
   const identity = userInfo().uid === 0 ? ordinaryUser() : undefined
   if (!existsSync(join(data, 'PG_VERSION'))) {
@@ -81,7 +85,7 @@ async function startServer(data: string, flags: readonly string[] = [], port?: n
   }
 }
 
-async function stopProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
+export async function stopProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
   process.kill(pid, signal)
   for (let waitedMs = 0; isAlive(pid) && waitedMs < PATIENCE_MS; waitedMs += 20) await sleep(20)
 }

@@ -26,6 +26,8 @@ export class PostgresJournal implements Journal {
   readonly name: string
   readonly #parts: JournalParts
   readonly #key: JournalKey
+  /** All segments in this range are indexed, as far as this handle knows. */
+  #indexed = { from: 0, before: 0 }
 
   constructor(name: string, parts: JournalParts) {
     this.name = name
@@ -67,11 +69,18 @@ export class PostgresJournal implements Journal {
   lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
     return this.#parts.calls.track(async () => {
       if (keys.length === 0) return []
-      for (const { first, ends } of await this.#ask('unindexed', [from, before])) await this.#index(first as number, ends as number)
+      await this.#requireIndexed(from, before)
       const rows = await this.#ask('lookup', [[...new Set(keys)], from, before])
       const entries = new Map(rows.map((row) => [hexOf(row.key), entryOf(row)]))
       return keys.map((key) => entries.get(key))
     })
+  }
+
+  /** A segment that is indexed stays so: nothing is asked twice about the same ones. */
+  async #requireIndexed(from: number, before: number): Promise<void> {
+    if (from >= this.#indexed.from && before <= this.#indexed.before) return
+    for (const { first, ends } of await this.#ask('unindexed', [from, before])) await this.#index(first as number, ends as number)
+    this.#indexed = { from, before }
   }
 
   remember(segment: number, _end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {

@@ -149,7 +149,7 @@ CREATE TABLE @.catalog_texts (
   at bigint NOT NULL, archive bigint, off boolean NOT NULL, words tsvector NOT NULL,
   PRIMARY KEY (name, kind, position, place, part)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX catalog_texts_words ON @.catalog_texts USING gin (words);
+CREATE INDEX catalog_texts_words ON @.catalog_texts USING gin (words) WITH (gin_pending_list_limit = 1024);
 CREATE INDEX catalog_texts_at ON @.catalog_texts (space, at DESC);
 `,
 ]

@@ -1,7 +1,9 @@
 /** A store in PostgreSQL, as its users open it: addresses, rights, schemas, versions, and connections that break. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { migrationSql, SCHEMA_VERSION } from '../../../src/engines/postgres/migrate.ts'
+import { systemClock } from '../../../src/engine/clock.ts'
+import { Database } from '../../../src/engines/postgres/database.ts'
+import { migrate, migrationSql, SCHEMA_VERSION } from '../../../src/engines/postgres/migrate.ts'
 import { type OpenOptions, openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { emptyDatabase, newDatabase, withClient } from '../../postgres/database.ts'
@@ -127,6 +129,33 @@ describe('tables', () => {
         message: expect.stringContaining('newer Holdfast'),
       })
     }
+  })
+})
+
+describe('a rolling restart', () => {
+  test('leaves those at work that run, on tables that a newer software has changed; one that starts is refused', async () => {
+    const url = await newDatabase()
+    const [one, other] = [await opened(url), await opened(url)]
+    await (await one.session('s')).append({ role: 'user', content: 'before' })
+    await withClient(url, (client) =>
+      client.query(`ALTER TABLE holdfast.journals ADD COLUMN later text; ALTER TABLE holdfast.lines ADD COLUMN later text;
+        CREATE TABLE holdfast.later (x int); INSERT INTO holdfast.migrations (version) VALUES (${SCHEMA_VERSION + 1})`),
+    )
+    await (await one.session('s')).append({ role: 'user', content: 'by one that runs' })
+    await (await other.session('s')).append({ role: 'user', content: 'by another' })
+    expect(await texts(one, 's')).toEqual(['before', 'by one that runs', 'by another'])
+    expect((await other.list()).sessions.length).toBe(1)
+    await expect(openStore(url)).rejects.toMatchObject({ code: 'UNSUPPORTED_VERSION' })
+  })
+
+  test('begins with tables of the version before, which are refused where they may not be changed', async () => {
+    const url = await emptyDatabase()
+    const database = new Database({ url }, systemClock)
+    onTestFinished(() => database.close())
+    expect(await migrate(database, SCHEMA_VERSION - 1)).toEqual([1])
+    await expect(openStore(url, { migrate: false })).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' })
+    expect(await migrate(database)).toEqual([SCHEMA_VERSION])
+    await opened(url, { migrate: false })
   })
 })
 

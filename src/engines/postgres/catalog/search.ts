@@ -1,5 +1,5 @@
 /**
- * Full text. The newest texts that match are candidates, a bounded number of them; those are ranked by how often and how near the words stand in
+ * Full text. The newest texts that match are candidates, a bounded number of them; those are ranked by how often the words stand in
  * them, and the newer one of two that match alike is better.
  */
 import type { FoundDocument, SearchQuery } from '../../../engine/catalog.ts'
@@ -12,7 +12,7 @@ import { Conditions } from './query.ts'
 import { tagMark } from './rows.ts'
 import { queryOf } from './words.ts'
 
-const CANDIDATES = 1000
+const CANDIDATES = 500
 const RECENCY = 0.25
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000
 const READING = 'The catalog could not be read'
@@ -36,7 +36,7 @@ export async function searchTexts(database: Database, query: SearchQuery): Promi
   FROM ${schema}.catalog_texts d JOIN ${schema}.catalog_sessions s ON s.name = d.name
   WHERE ${where.text} ORDER BY d.at DESC LIMIT ${CANDIDATES}
 ), scored AS (
-  SELECT *, ts_rank_cd(words, $1::tsquery) * (1 + ${RECENCY} * power(0.5::float8, ${age} / ${HALF_LIFE_MS}.0::float8)) AS score FROM candidates
+  SELECT *, ts_rank(words, $1::tsquery) * (1 + ${RECENCY} * power(0.5::float8, ${age} / ${HALF_LIFE_MS}.0::float8)) AS score FROM candidates
 ), best AS (
   SELECT DISTINCT ON (name, kind, position, place) * FROM scored ORDER BY name, kind, position, place, score DESC
 )
