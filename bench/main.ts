@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { adapters } from './adapters.ts'
 import { catalogAppend, catalogList, catalogSearch } from './catalog.ts'
 import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
@@ -50,6 +51,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   transfer,
   postgresAppend,
   postgresCatalog,
+  adapters,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -95,6 +95,6 @@ export function hasReason(error: unknown, reason: string): boolean {
   return error instanceof HoldfastError && error.details.reason === reason
 }
 
-export function hasCode(error: unknown, code: ErrorCode): boolean {
+function hasCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof HoldfastError && error.code === code
 }

@@ -16,7 +16,9 @@ export interface ClaudeCodeHookOptions {
 export function claudeCodeHook({ store, onError }: ClaudeCodeHookOptions): (input: unknown) => Promise<Record<string, never>> {
   return async (input) => {
     try {
-      for await (const _ of store.import(sourcesAt(pathsIn(input)), { from: 'claude-code' })) continue
+      for await (const _ of store.import(sourcesAt(pathsIn(input)), { from: 'claude-code' })) {
+        // Nobody wants to hear of each session here.
+      }
     } catch (error) {
       onError?.(error)
     }

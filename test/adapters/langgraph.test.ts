@@ -10,7 +10,7 @@ import {
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { type Checkpoint, DeltaSnapshot, emptyCheckpoint, MemorySaver, uuid6 } from '@langchain/langgraph-checkpoint'
 import { describe, expect, test } from 'vitest'
-import { messagesOf, textsOf } from '../../src/adapters/langgraph/message-list.ts'
+import { messagesOf, NO_MESSAGES, textsOf } from '../../src/adapters/langgraph/message-list.ts'
 import { HoldfastSaver } from '../../src/adapters/langgraph/saver.ts'
 import { HoldfastStore } from '../../src/adapters/langgraph/store.ts'
 import { OPENERS, opened } from './openers.ts'
@@ -247,9 +247,27 @@ test('messages that are loaded directly are those that the framework loads', asy
     new RemoveMessage({ id: 'h' }),
     new HumanMessage({ content: 'odd', additional_kwargs: { some_field: undefined, when: { lc: 2 } } }),
   ]
-  const kept = (await textsOf(serde, messages)) ?? []
+  const kept = (await textsOf(serde, messages, NO_MESSAGES)) ?? []
   const loaded = await messagesOf(serde, kept)
   const expected = await Promise.all(kept.map((text) => serde.loadsTyped('json', text)))
   expect(loaded).toEqual(expected)
   expect(loaded.map((one) => (one as object).constructor)).toEqual(expected.map((one) => (one as object).constructor))
+})
+
+test('a message that was changed in its place is stored as it is by then', async () => {
+  const { store } = await opened(OPENERS[0] as (typeof OPENERS)[number])
+  const saver = new HoldfastSaver({ store })
+  const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+  const first = new HumanMessage({ content: 'a', id: 'a', additional_kwargs: { deep: { n: 1 } } })
+  let at = await saver.put(config, checkpointWith({ messages: [first] }, 1), META, { messages: 1 })
+  const read = async (from: HoldfastSaver): Promise<HumanMessage> => {
+    const { messages = [] } = ((await from.getTuple(config))?.checkpoint.channel_values ?? {}) as { messages?: HumanMessage[] }
+    return messages[0] as HumanMessage
+  }
+  const loaded = await read(saver)
+  for (const [version, message] of [first, loaded].entries()) {
+    ;(message.additional_kwargs.deep as { n: number }).n = version + 2
+    at = await saver.put(at, checkpointWith({ messages: [message] }, version + 2), META, { messages: version + 2 })
+    expect((await read(new HoldfastSaver({ store }))).additional_kwargs).toEqual({ deep: { n: version + 2 } })
+  }
 })

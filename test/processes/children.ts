@@ -10,7 +10,17 @@ import { createInterface } from 'node:readline'
 /** Vitest runs at the root of the repository. */
 const PROGRAMS = join(process.cwd(), 'build', 'test', 'processes')
 
-export type Program = 'writer' | 'reader' | 'scenario' | 'client' | 'committer' | 'summariser' | 'appender' | 'lister' | 'indexer'
+export type Program =
+  | 'writer'
+  | 'reader'
+  | 'scenario'
+  | 'client'
+  | 'committer'
+  | 'summariser'
+  | 'appender'
+  | 'lister'
+  | 'indexer'
+  | 'adapter'
 
 export interface Ended {
   readonly code: number | null

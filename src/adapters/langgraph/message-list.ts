@@ -4,7 +4,7 @@
  */
 import { type BaseMessage, isBaseMessage } from '@langchain/core/messages'
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
-import { plainMessage } from '../langchain/message.ts'
+import { isSame, type Plain, plainMessage, plainOf } from '../langchain/message.ts'
 import { type AdapterSession, newestMessages } from '../sessions.ts'
 
 /** Lists that are remembered, of all threads. */
@@ -15,9 +15,11 @@ export interface MessageList {
   readonly ids: readonly string[]
   /** As they were serialised. */
   readonly texts: readonly string[]
+  /** What can be held against messages without serialising those. Never handed out: nobody may change it. */
+  readonly plain: readonly (Plain | undefined)[]
 }
 
-export const NO_MESSAGES: MessageList = { ids: [], texts: [] }
+export const NO_MESSAGES: MessageList = { ids: [], texts: [], plain: [] }
 
 /** Lists by the session that holds them and their last message: a branch never changes, so what is remembered is never stale. */
 export class MessageLists {
@@ -25,11 +27,22 @@ export class MessageLists {
 
   async read(session: AdapterSession, last: string): Promise<MessageList> {
     const known = this.#lists.get(nameOf(session, last))
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.remember(session, known)
+      return known
+    }
     const messages = await newestMessages(session, { branch: last })
-    const list = { ids: messages.map(({ id }) => id), texts: messages.map(({ message }) => JSON.stringify(message)) }
+    const texts = messages.map(({ message }) => JSON.stringify(message))
+    const list = { ids: messages.map(({ id }) => id), texts, plain: texts.map(plainOf) }
     this.remember(session, list)
     return list
+  }
+
+  /** The list of a session that was used last: most likely what the next one begins with. */
+  latest({ id }: AdapterSession): MessageList {
+    let latest = NO_MESSAGES
+    for (const [name, list] of this.#lists) if (name.startsWith(nameOf({ id }, ''))) latest = list
+    return latest
   }
 
   remember(session: AdapterSession, list: MessageList): void {
@@ -45,15 +58,20 @@ export class MessageLists {
   }
 }
 
-function nameOf({ id }: AdapterSession, last: string): string {
-  return JSON.stringify([id, last])
+function nameOf({ id }: Pick<AdapterSession, 'id'>, last: string): string {
+  return `${JSON.stringify(id)} ${last}`
 }
 
-/** Undefined if the value is no list of messages that can be kept as such. */
-export async function textsOf(serde: SerializerProtocol, value: unknown): Promise<string[] | undefined> {
+/** Undefined if the value is no list of messages that can be kept as such. Messages that are those of the other list need not be serialised. */
+export async function textsOf(serde: SerializerProtocol, value: unknown, other: MessageList): Promise<string[] | undefined> {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isBaseMessage)) return undefined
   const texts: string[] = []
-  for (const message of value as BaseMessage[]) {
+  for (const [index, message] of (value as BaseMessage[]).entries()) {
+    const plain = other.plain[index]
+    if (plain !== undefined && isSame(message, plain)) {
+      texts.push(other.texts[index] as string)
+      continue
+    }
     const [type, bytes] = await serde.dumpsTyped(message)
     if (type !== 'json') return undefined
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

@@ -21,6 +21,7 @@ import {
 import { HoldfastError } from '../../errors.ts'
 import type { Json } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
+import { plainOf } from '../langchain/message.ts'
 import type { AdapterStore } from '../sessions.ts'
 import { commonLength, MessageLists, messagesOf, NO_MESSAGES, textsOf } from './message-list.ts'
 import { type Packed, pack, unpack } from './packed.ts'
@@ -100,7 +101,9 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     const changed = Object.keys(values).filter((channel) => channel in newVersions)
     const packed = new Map<string, Packed | string[]>()
     for (const channel of changed) {
-      const texts = this.#isMessages(ns, channel) ? await textsOf(this.serde, values[channel]) : undefined
+      const texts = this.#isMessages(ns, channel)
+        ? await textsOf(this.serde, values[channel], this.#lists.latest(await thread.session()))
+        : undefined
       packed.set(channel, texts ?? (await pack(this.serde, values[channel])))
     }
     await thread.change(async () => {
@@ -194,7 +197,8 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     // The same call, repeated, makes the same ids, and so the same messages; another call makes others.
     const digest = digestOf(call, [parent, added]).slice(0, 32)
     const ids = added.map((_, index) => `${digest}.${index}`)
-    const list = { ids: [...base.ids.slice(0, shared), ...ids], texts }
+    const plain = [...base.plain.slice(0, shared), ...added.map(plainOf)]
+    const list = { ids: [...base.ids.slice(0, shared), ...ids], texts, plain }
     this.#lists.remember(session, list)
     const last = list.ids.at(-1) as string
     return { last, ...(added.length === 0 ? {} : { messages: added.map((text) => JSON.parse(text)), ids, parent }) }
