@@ -25,6 +25,7 @@ import { recall } from './recall.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
 import { transfer } from './transfer.ts'
+import { web } from './web.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
   oneCaller,
@@ -45,6 +46,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   httpFollowers,
   httpMemory,
   transfer,
+  web,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
