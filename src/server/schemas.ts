@@ -214,6 +214,10 @@ export const StoredArchive = ArchiveWithSummary.extend({ messages: z.array(Store
 
 export const MessageRecord = z.object({ session_id: text, position: count, record: jsonObject }).openapi('MessageRecord')
 
+export const Happenings = z
+  .object({ records: z.array(z.object({ position: count, record: jsonObject })), before: count.nullable() })
+  .openapi('Happenings')
+
 export const Caller = z
   .object({
     key_id: text,
