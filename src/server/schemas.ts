@@ -218,18 +218,6 @@ export const Happenings = z
   .object({ records: z.array(z.object({ position: count, record: jsonObject })), before: count.nullable() })
   .openapi('Happenings')
 
-export const Caller = z
-  .object({
-    key_id: text,
-    kind: z.enum(['key', 'token', 'cookie', 'nobody']),
-    space: text,
-    scope: z.enum(['read', 'write', 'admin']),
-    owner: nullable,
-    session_id: nullable,
-    server_version: text,
-  })
-  .openapi('Caller')
-
 const LeftOut = z.looseObject({ kind: text, reason: text })
 
 export const Window = z
