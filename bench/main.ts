@@ -28,6 +28,7 @@ import { redaction } from './redaction.ts'
 import { type Measured, machineLines, page, type Result, table } from './report.ts'
 import { storeAppend } from './store-append.ts'
 import { transfer } from './transfer.ts'
+import { web } from './web.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
   oneCaller,
@@ -52,6 +53,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   postgresAppend,
   postgresCatalog,
   adapters,
+  web,
 ]
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -111,31 +111,28 @@ function conversation() {
   ]
 }
 
-const ONLY = process.env.ONLY?.split(',')
 const SHOTS = [
-  { name: 'sessions', path: '/', ready: '.row' },
-  { name: 'session', path: '/sessions/session-002', ready: '.message' },
-  { name: 'search', path: '/?q=clock', ready: '.hit' },
-  { name: 'context', path: '/sessions/session-002/context', ready: '.context-part' },
-  { name: 'tree', path: '/sessions/session-002/tree', ready: '.tree-node' },
-  { name: 'overview', path: '/overview', ready: '.uplot' },
-].filter(({ name }) => ONLY === undefined || ONLY.includes(name))
+  { name: 'sessions', theme: 'light', path: '/', ready: '.row' },
+  { name: 'session', theme: 'light', path: '/sessions/session-002', ready: '.token' },
+  { name: 'session-dark', theme: 'dark', path: '/sessions/session-002', ready: '.token' },
+  { name: 'context', theme: 'light', path: '/sessions/session-002/context', ready: '.context-part' },
+  { name: 'compare', theme: 'light', path: '/sessions/session-002/tree?with=session-002-b', ready: '.column .message' },
+  { name: 'overview', theme: 'dark', path: '/overview', ready: '.uplot' },
+]
 
 try {
   await fill()
   mkdirSync(out, { recursive: true })
   const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-background-networking'] })
-  const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, colorScheme: 'light' })
+  const context = await browser.newContext({ viewport: { width: 1100, height: 700 } })
   const page = await context.newPage()
   await page.goto(readyLink)
-  for (const theme of ['light', 'dark']) {
+  for (const { name, theme, path, ready } of SHOTS) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
-    for (const { name, path, ready } of SHOTS) {
-      await page.goto(`${url}${path}`)
-      await page.waitForSelector(ready)
-      await page.waitForLoadState('networkidle', { timeout: 1000 }).catch(() => undefined)
-      await page.screenshot({ path: join(out, `${name}-${theme}.png`) })
-    }
+    await page.goto(`${url}${path}`)
+    await page.locator(ready).first().waitFor()
+    await page.waitForTimeout(500)
+    await page.screenshot({ path: join(out, `${name}.png`) })
   }
   await browser.close()
 } finally {

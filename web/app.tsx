@@ -68,7 +68,7 @@ function Shell() {
   const link = useLink()
   const [, go] = useLocation()
   const [open, setOpen] = useState<'help' | 'palette' | undefined>()
-  const { data: caller, isPending } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
+  const { data: caller } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
   useEffect(
     () =>
       onReconnect(() => {
@@ -125,7 +125,7 @@ function Shell() {
           The server does not answer. This page tries again by itself; what you see is what it last told.
         </div>
       )}
-      {signedOut ? <SignIn /> : isPending && link !== 'lost' ? <Waiting /> : <Pages />}
+      {signedOut ? <SignIn /> : <Pages />}
       {open === 'help' && <Help onClose={() => setOpen(undefined)} />}
       {open === 'palette' && (
         <Suspense fallback={null}>

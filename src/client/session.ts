@@ -7,6 +7,7 @@ import type { StoredEntry } from '../store/entries.ts'
 import type { TreeNode } from '../store/family.ts'
 import type { Change, FollowOptions } from '../store/follow.ts'
 import type { WriteOptions, Written } from '../store/handle.ts'
+import type { Happenings, HappeningsOptions } from '../store/happenings.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../store/session.ts'
 import type { Shared, ShareOptions } from '../store/shares.ts'
@@ -208,6 +209,11 @@ export class RemoteSession implements SessionApi {
     const { events, opened } = follow(this.#transport, `${this.#path}/events`, options)
     this.#following = opened
     return changesIn(events)
+  }
+
+  happenings({ before, limit, messages }: HappeningsOptions = {}): Promise<Happenings> {
+    const query = { before, limit, messages: messages === false ? 'exclude' : undefined }
+    return this.#ask<Happenings>('GET', '/records', { query })
   }
 
   damage(): Promise<DamageReport[]> {

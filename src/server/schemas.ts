@@ -214,17 +214,9 @@ export const StoredArchive = ArchiveWithSummary.extend({ messages: z.array(Store
 
 export const MessageRecord = z.object({ session_id: text, position: count, record: jsonObject }).openapi('MessageRecord')
 
-export const Caller = z
-  .object({
-    key_id: text,
-    kind: z.enum(['key', 'token', 'cookie', 'nobody']),
-    space: text,
-    scope: z.enum(['read', 'write', 'admin']),
-    owner: nullable,
-    session_id: nullable,
-    server_version: text,
-  })
-  .openapi('Caller')
+export const Happenings = z
+  .object({ records: z.array(z.object({ position: count, record: jsonObject })), before: count.nullable() })
+  .openapi('Happenings')
 
 const LeftOut = z.looseObject({ kind: text, reason: text })
 

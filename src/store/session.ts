@@ -25,6 +25,7 @@ import { exchange } from './exchange.ts'
 import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
+import { type Happenings, type HappeningsOptions, happenings } from './happenings.ts'
 import { infoOf, liveAmount, type SessionInfo } from './info.ts'
 import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
@@ -326,6 +327,13 @@ export class Session {
     const end = options.after === undefined && options.fromStart !== true ? replica.end() : Promise.resolve(0)
     end.catch(() => undefined)
     return follow(this.#handle.parts, journal, end, options)
+  }
+
+  /** What happened to this session, the last thing first, as its journal has it. */
+  async happenings(options: HappeningsOptions = {}): Promise<Happenings> {
+    await this.#handle.liveState()
+    const { replica, journal } = this.#handle.held
+    return happenings(journal, await replica.end(), options)
   }
 
   /** What cannot be read in this session's journal, and where. Reads all of it. */

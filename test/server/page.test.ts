@@ -84,3 +84,22 @@ test('the raw record of a message is told, and of an inherited one nothing behin
   expect(inherited).toMatchObject({ session_id: 'a', record: { messages: [{ content: 'one' }] } })
   expect((await app.get('/sessions/b/messages/m2/record')).status).toBe(404)
 })
+
+test('what happened to a session is told page by page, the last thing first, without what opens a share', async () => {
+  const app = await Application.open()
+  const session = await app.store.session('a')
+  await session.append({ id: 'm1', role: 'user', content: 'one' })
+  await session.append({ id: 'm2', role: 'user', content: 'two' })
+  await session.snapshot('calm')
+  await session.share()
+  await session.revert('m1')
+  const typesOf = ({ records }: { records: { record: { type: string } }[] }): string[] => records.map(({ record }) => record.type)
+  const first = (await app.get('/sessions/a/records?limit=2')).result
+  expect(typesOf(first)).toEqual(['head.moved', 'share.granted'])
+  expect(first.records[1].record).not.toHaveProperty('token')
+  const rest = (await app.get(`/sessions/a/records?before=${first.before}`)).result
+  expect(typesOf(rest)).toEqual(['snapshot.taken', 'messages.appended', 'messages.appended', 'session.created'])
+  expect(rest.before).toBeNull()
+  expect(typesOf((await app.get('/sessions/a/records?messages=exclude')).result)).not.toContain('messages.appended')
+  expect((await app.get('/sessions/nobody/records')).status).toBe(404)
+})

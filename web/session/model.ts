@@ -29,6 +29,7 @@ export class TranscriptModel {
   readonly #calls = new Map<string, number>()
   readonly #views = new WeakMap<object, MessageView>()
   #telling: ReturnType<typeof setTimeout> | undefined
+  #toldMs = Number.NEGATIVE_INFINITY
   #wanted = { from: 1, to: 1 }
   /** Changes with every change of anything below. */
   version = 0
@@ -47,9 +48,9 @@ export class TranscriptModel {
   }
 
   /** Reads the last page, and so how many there are. */
-  async open(): Promise<void> {
+  async open(read: ReadPage = this.#read): Promise<void> {
     try {
-      const { messages } = await this.#read(undefined)
+      const { messages } = await read(undefined)
       const last = messages.at(-1)?.depth ?? 0
       if (last < this.total) this.#forgetBehind(last)
       this.#known.clear()
@@ -172,11 +173,16 @@ export class TranscriptModel {
   }
 
   tell(): void {
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined
-      this.version++
-      for (const listener of this.#listeners) listener()
-    }, TELL_MS)
+    const sinceMs = performance.now() - this.#toldMs
+    this.#telling ??= setTimeout(
+      () => {
+        this.#telling = undefined
+        this.#toldMs = performance.now()
+        this.version++
+        for (const listener of this.#listeners) listener()
+      },
+      Math.max(TELL_MS - sinceMs, 0),
+    )
   }
 }
 

@@ -15,8 +15,9 @@ import '../style/session.css'
 
 const ContextView = lazy(async () => ({ default: (await import('../context/context-view.tsx')).ContextView }))
 const TreeView = lazy(async () => ({ default: (await import('../tree/tree-view.tsx')).TreeView }))
+const HistoryView = lazy(async () => ({ default: (await import('../history/history-view.tsx')).HistoryView }))
 
-const VIEWS = { '': 'Transcript', context: 'Context', tree: 'Tree' } as const
+const VIEWS = { '': 'Transcript', context: 'Context', tree: 'Tree', history: 'History' } as const
 type ViewName = keyof typeof VIEWS
 
 export function SessionPage() {
@@ -54,6 +55,7 @@ function OneSession({ id, view }: { readonly id: string; readonly view: ViewName
         {view === '' && <TranscriptView id={id} />}
         {view === 'context' && <ContextView id={id} />}
         {view === 'tree' && <TreeView id={id} />}
+        {view === 'history' && <HistoryView id={id} />}
       </Suspense>
     </main>
   )

@@ -26,8 +26,23 @@ const ESTIMATE_PX = 110
 const AHEAD = 60
 const END_PX = 80
 
-export function Transcript({ model, archives, deeds, target, opensAt = 'end', empty }: TranscriptProps) {
+export function Transcript(props: TranscriptProps) {
+  const { model, empty } = props
   useSyncExternalStore(model.subscribe, () => model.version)
+  const problem = model.error === undefined ? undefined : messageOf(model.error)
+  return (
+    <div className="transcript" aria-busy={!model.isOpen}>
+      {problem !== undefined && (
+        <p className="problem banner" role="alert">
+          {problem}
+        </p>
+      )}
+      {model.isOpen && (model.total === 0 ? <div className="transcript-empty">{empty}</div> : <Rows {...props} />)}
+    </div>
+  )
+}
+
+function Rows({ model, archives, deeds, target, opensAt = 'end' }: TranscriptProps) {
   const folds = useFolds()
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
   const scroller = useRef<HTMLDivElement>(null)
@@ -39,6 +54,8 @@ export function Transcript({ model, archives, deeds, target, opensAt = 'end', em
     count: outline.count,
     getScrollElement: () => scroller.current,
     estimateSize: () => ESTIMATE_PX,
+    // Near where it is to begin, so that nothing is read and drawn elsewhere first.
+    initialOffset: () => ESTIMATE_PX * (target !== undefined ? outline.find(target.depth).row : opensAt === 'end' ? outline.count : 0),
     getItemKey: (row) => outline.keyOf(row),
     overscan: 4,
     anchorTo: opensAt === 'end' ? 'end' : 'start',
@@ -56,7 +73,7 @@ export function Transcript({ model, archives, deeds, target, opensAt = 'end', em
   if (isAtEnd) seen.current = total
 
   const toEnd = (): void => virtual.scrollToEnd()
-  usePlace(virtual, outline, { target, opensAt }, model.isOpen, setOpen)
+  usePlace(virtual, outline, { target, opensAt }, setOpen)
   const step = (by: number): void => scroller.current?.scrollBy({ top: by * 160 })
   useShortcuts('Transcript', [
     { keys: 'j', about: 'Down', run: () => step(1) },
@@ -65,15 +82,9 @@ export function Transcript({ model, archives, deeds, target, opensAt = 'end', em
     { keys: 'g g', about: 'To the beginning', run: () => virtual.scrollToIndex(0, { align: 'start' }) },
   ])
 
-  if (model.isOpen && total === 0) return <div className="transcript-empty">{empty}</div>
   const fresh = total - seen.current
   return (
-    <div className="transcript">
-      {model.error !== undefined && (
-        <p className="problem banner" role="alert">
-          {messageOf(model.error)}
-        </p>
-      )}
+    <>
       <div ref={scroller} className="transcript-scroller" tabIndex={0} role="log" aria-label="Messages" aria-live="off">
         <div className="transcript-body" style={{ height: virtual.getTotalSize() }}>
           <div className="transcript-window" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
@@ -101,7 +112,7 @@ export function Transcript({ model, archives, deeds, target, opensAt = 'end', em
           <Icon name="down" /> {fresh > 0 ? `${full(fresh)} new` : 'To the end'}
         </button>
       )}
-    </div>
+    </>
   )
 }
 
@@ -168,12 +179,10 @@ function usePlace(
   virtual: { scrollToIndex: (row: number, options: { align: 'center' }) => void; scrollToEnd: () => void },
   outline: Outline,
   { target, opensAt }: { readonly target: TranscriptProps['target']; readonly opensAt: 'beginning' | 'end' },
-  isOpen: boolean,
   setOpen: (change: (open: ReadonlySet<number>) => ReadonlySet<number>) => void,
 ): void {
   const placed = useRef<string | undefined>(undefined)
   useEffect(() => {
-    if (!isOpen || outline.count === 0) return
     const wanted = target?.id ?? ''
     if (placed.current === wanted) return
     if (target === undefined) {
@@ -186,7 +195,7 @@ function usePlace(
     if (closed !== undefined) return setOpen((open) => new Set([...open, closed]))
     placed.current = wanted
     virtual.scrollToIndex(row, { align: 'center' })
-  }, [virtual, outline, target, opensAt, isOpen, setOpen])
+  }, [virtual, outline, target, opensAt, setOpen])
 }
 
 function useFolds(): Folds {

@@ -32,13 +32,7 @@ export function useMessagePlace(id: string, message: string | undefined) {
 export function useTranscript(id: string): TranscriptModel {
   const queries = useQueryClient()
   const handle = useMemo(() => server.session(id), [id])
-  const model = useMemo(
-    () =>
-      new TranscriptModel(async (depth) =>
-        (await handle).messages({ archived: true, limit: PAGE, ...(depth === undefined ? {} : { depth }) }),
-      ),
-    [handle],
-  )
+  const model = useMemo(() => new TranscriptModel(async (depth) => pageOf(await server.session(id), depth)), [id])
   const refreshing = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => onReconnect(() => void model.open()), [model])
   useEffect(() => () => clearTimeout(refreshing.current), [])
@@ -58,6 +52,10 @@ export function useTranscript(id: string): TranscriptModel {
     }
   }, model)
   return model
+}
+
+function pageOf(session: Awaited<ReturnType<typeof server.session>>, depth: number | undefined) {
+  return session.messages({ archived: true, limit: PAGE, ...(depth === undefined ? {} : { depth }) })
 }
 
 /** Opens a transcript that nobody follows. */

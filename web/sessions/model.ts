@@ -9,7 +9,9 @@ export type ListOptions = NonNullable<Parameters<typeof server.list>[0]>
 
 /** The first page is small, so that something is there at once; those behind it are read when somebody scrolls there. */
 const FIRST_PAGE = 100
-const PAGE = 500
+const PAGE = 200
+/** Whoever drags the list far down waits for fewer, larger ones. */
+const LARGE_PAGE = 1000
 /** How long changes are gathered before a list that they may not belong to is read again. */
 const REREAD_MS = 1000
 
@@ -71,7 +73,7 @@ export class SessionsModel {
     const cursor = this.#cursor ?? undefined
     const page = await server.list({
       ...this.#options,
-      limit: first ? FIRST_PAGE : PAGE,
+      limit: first ? FIRST_PAGE : this.#wanted - this.#rows.length > LARGE_PAGE ? LARGE_PAGE : PAGE,
       ...(first ? { count: true } : {}),
       ...(cursor === undefined ? {} : { cursor }),
     })

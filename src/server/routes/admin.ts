@@ -12,6 +12,18 @@ import * as schemas from '../schemas.ts'
 
 const time = z.iso.datetime({ offset: true })
 
+const caller = z
+  .object({
+    key_id: z.string(),
+    kind: z.enum(['key', 'token', 'cookie', 'nobody']),
+    space: z.string(),
+    scope: z.enum(SCOPES),
+    owner: z.string().nullable(),
+    session_id: z.string().nullable(),
+    server_version: z.string(),
+  })
+  .openapi('Caller')
+
 const whoami = route({
   method: 'get',
   path: '/whoami',
@@ -19,7 +31,7 @@ const whoami = route({
   summary: 'Whom the server takes the caller for, and what he may.',
   scope: 'read',
   reach: 'task',
-  result: schemas.Caller,
+  result: caller,
   handle: async ({ parts, principal }) => ({
     result: {
       key_id: principal.id,

@@ -317,6 +317,26 @@ const restore = route({
   },
 })
 
+const happenings = route({
+  method: 'get',
+  path: '/sessions/{id}/records',
+  tag: 'sessions',
+  summary: 'What happened to a session, the last thing first: the records of its journal. A call looks at 5,000 of them at most.',
+  scope: 'read',
+  reach: 'session',
+  query: z.object({
+    before: schemas.number.optional().openapi({ description: 'as the page before told it' }),
+    limit: schemas.number.max(1000).optional(),
+    messages: z.enum(['include', 'exclude']).optional(),
+  }),
+  result: schemas.Happenings,
+  handle: async (call) => {
+    const { before, limit, messages } = call.query
+    const session = await call.session()
+    return { result: await session.happenings(given({ before, limit, messages: messages === 'exclude' ? false : undefined })) }
+  },
+})
+
 const damage = route({
   method: 'get',
   path: '/sessions/{id}/damage',
@@ -333,4 +353,4 @@ const damage = route({
   },
 })
 
-export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, damage]
+export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, happenings, damage]

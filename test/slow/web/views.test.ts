@@ -79,6 +79,32 @@ describe.skipIf(!platform.available)('the other views', () => {
     expect(troubles).toEqual([])
   })
 
+  test('the history tells of snapshots and reverts on a timeline, with their records, and goes back to a snapshot', async () => {
+    const { server, store, page, troubles } = await visit()
+    await say(store, 's', 'First', 'Second')
+    const session = await store.session('s')
+    await session.snapshot('calm')
+    await say(store, 's', 'Third')
+    const [first] = (await session.messages()).messages
+    await session.revert(first?.id as string)
+    await page.goto(`${server.url}/sessions/s/history`)
+    await page.getByText('Snapshot “calm”').waitFor()
+    await page.getByText('the end moved').waitFor()
+    expect(await page.getByText('A message', { exact: true }).count()).toBe(0)
+    await page
+      .getByRole('button', { name: /^record at/ })
+      .first()
+      .click()
+    await page.getByText('"type": "head.moved"').waitFor()
+    await page.getByLabel('Messages too').check()
+    await page.getByText('A message', { exact: true }).first().waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Revert to it' }).click()
+    await page.getByText('Reverted to “calm”').waitFor()
+    expect((await session.messages()).messages).toHaveLength(2)
+    expect(troubles).toEqual([])
+  })
+
   test('memories are searched, lead to where they come from, and are retracted', async () => {
     const { server, store, page, troubles } = await visit()
     await say(store, 's', 'Remember that I prefer trains to planes.', 'Noted.')
