@@ -60,7 +60,7 @@ test('bytes that decompress to more than the limit are refused', async () => {
 
 test('a page for people can be fetched, and secrets taken out', async () => {
   const app = await Application.open()
-  const secret = `sk-${'a1B2'.repeat(12)}`
+  const secret = `sk-${'Qz7Rk2LmX0pWvT5y'.repeat(3)}`
   await app.post('/sessions/a/messages', { role: 'user', content: `<script>x</script> my key is ${secret}` })
   const page = await exported(app, '/sessions/a/export?format=html&redact=true')
   expect(page).not.toContain('<script>x')

@@ -13,7 +13,7 @@ import type { Appended, AppendOptions, Chunk, Journal, Oddity } from '../../engi
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
-import { splitLines } from '../../record/line.ts'
+import { decodeLine, splitLines } from '../../record/line.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
@@ -46,6 +46,7 @@ export interface JournalParts {
 }
 
 const MOVED: Appended = { moved: true, placed: 0 }
+const NEWLINE = Buffer.from('\n')
 
 export class FilesJournal implements Journal {
   readonly name: string
@@ -154,6 +155,25 @@ export class FilesJournal implements Journal {
 
   lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
     return this.#parts.track(() => this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.lookup(keys, from, before)))
+  }
+
+  overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
+    return this.#parts.track(async () => {
+      if (was.length !== line.length) throw new TypeError('A line can only be written over by one of the same length.')
+      try {
+        const path = join(this.#directory, segmentFile(segment))
+        // With the newlines around it: what stands there must be all of a line.
+        const [before, whole] = at === segment ? [0, was] : [1, Buffer.concat([NEWLINE, was])]
+        const [old, fresh] = [Buffer.concat([whole, NEWLINE]), Buffer.concat([NEWLINE.subarray(0, before), line, NEWLINE])]
+        if (!(await this.#parts.disk.overwrite(path, at - segment - before, old, fresh))) return false
+        const keys = keysIn(line, this.#parts.keysOf)
+        if (keys.length > 0) await this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.correct(keys))
+        return true
+      } catch (error) {
+        if (isMissing(error)) return false
+        throw unwritable(error, 'The journal', 'unknown')
+      }
+    })
   }
 
   purge(before: number): Promise<number> {
@@ -347,6 +367,15 @@ export class FilesJournal implements Journal {
       from = chunk.next
     }
   }
+}
+
+/** The keys of a line, wherever it stands: of one that counts nowhere, no index has any. */
+function keysIn(line: Uint8Array, keysOf: KeysOf): readonly KeyEntry[] {
+  const decoded = decodeLine(line)
+  if (decoded.kind !== 'record' || decoded.record.pos === undefined) return []
+  const { record, crc } = decoded
+  const at = decoded.record.pos
+  return keysOf({ kind: 'counted', carried: false, record, at, end: at + line.length + 1, crc })
 }
 
 function endOf(open: Segment): number | undefined {
