@@ -10,6 +10,7 @@ import { adapters } from './adapters.ts'
 import { catalogAppend, catalogList, catalogSearch } from './catalog.ts'
 import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
+import { erase } from './erase.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { httpAppend } from './http-append.ts'
 import { httpFollowers } from './http-followers.ts'
@@ -47,6 +48,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   catalogAppend,
   recall,
   redaction,
+  erase,
   httpFollowers,
   httpMemory,
   transfer,

@@ -2,6 +2,7 @@
  * How a store reaches its catalog: in a thread of its own where the store lies in a directory that others may open too, else in this one.
  * Nothing is loaded or opened before the first question: a process that only appends has no catalog.
  */
+import { CatalogUnavailable } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
@@ -37,6 +38,27 @@ export class CatalogDoor {
     if (this.#closed) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
     this.#asked ??= this.#load()
     return (await (await this.#asked).ask(method, query)) as Awaited<ReturnType<CatalogRequests[M]>>
+  }
+
+  /** Leaves nothing of what was erased in the catalog, if there is one. UNAVAILABLE if others use it all the time: try again. */
+  async scrub(): Promise<void> {
+    // Nobody has asked this process anything, and others have made none.
+    if (this.#asked === undefined && !(await this.#isThere())) return
+    try {
+      await this.ask('scrub')
+    } catch (error) {
+      // Where there can be no catalog, nothing is in it.
+      if (!(error instanceof CatalogUnavailable)) throw error
+      if (error.reason === 'busy')
+        throw new HoldfastError('UNAVAILABLE', `The catalog is busy. ${error.message} Try again.`, { outcome: 'unknown' })
+    }
+  }
+
+  async #isThere(): Promise<boolean> {
+    const { directory } = this.#options.engine
+    if (directory === undefined) return false
+    const { currentFile } = await import('./sqlite/file.ts')
+    return (await currentFile(directory)) !== undefined
   }
 
   async close(): Promise<void> {

@@ -158,6 +158,7 @@ export class Examiner implements Examining {
       tasks: own.filter((archive) => changedAt(archive) >= since).map(taskOf),
       summaries: await summariesSince(journal, own, since),
       retracted: own.filter(({ retracted }) => retracted).map(({ number }) => number),
+      erased: own.filter(({ erased, status }) => erased !== undefined && status !== 'completed').map(({ number }) => number),
     }
   }
 
@@ -169,7 +170,7 @@ export class Examiner implements Examining {
       ...{ name, seen: known?.mark ?? null, mark: UNREAD, born: known?.born ?? 0, anew: false, space, id, status },
       ...{ title: null, tags: [], owner: null, workspace: null, parent: null, metadata: {}, usage: [], createdAt: '', updatedAt: '' },
       ...{ info: info as unknown as JsonObject, live: 0, archived: 0, tokens: 0, bytes: 0, due: false, past: [] },
-      ...{ tasks: [], summaries: [], retracted: [] },
+      ...{ tasks: [], summaries: [], retracted: [], erased: [] },
     }
   }
 
@@ -214,8 +215,8 @@ function isOpen({ status }: Archive): boolean {
 }
 
 /** Position of the last record that changed its task. */
-function changedAt({ at, ended, lease }: Archive): number {
-  return Math.max(at, ended ?? 0, lease?.at ?? 0)
+function changedAt({ at, ended, lease, erased }: Archive): number {
+  return Math.max(at, ended ?? 0, lease?.at ?? 0, erased ?? 0)
 }
 
 function taskOf({ number, task, status, attempts, requestedAt, updatedAt, ended }: Archive): SessionPut['tasks'][number] {

@@ -6,7 +6,7 @@ import type { Journal } from '../engine/port.ts'
 import { hashKey } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
-import { type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
+import { type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
 import type { SessionState, Stretch } from '../session/state.ts'
 import { type Found, Records } from '../store/records.ts'
 import type { Tail } from '../store/tail.ts'
@@ -54,6 +54,7 @@ export class MessageReader {
         day.tokens += (record as unknown as MessagesAppended).tokens
         days.set(record.at.slice(0, 10), day)
       } else if (record.type === 'message.replaced') await this.#replaced(found, messages)
+      else if (record.type === 'message.erased') messages.push(...withoutText(found))
     }
     return { messages, days: daysOf(days), last, complete: true }
   }
@@ -108,6 +109,17 @@ export class MessageReader {
       onBranch: isOn(this.#branch, run, depth),
     }
   }
+}
+
+/** What was erased is found no longer: a text without words takes the place of each that was. */
+function withoutText({ record, at: source }: Found): MessagePut[] {
+  const gone = { source, run: PAST, depth: 0, role: '', at: 0, archive: null, onBranch: true, text: '' }
+  return (record as unknown as MessageErased).lines.flatMap(({ at: position, parts }) =>
+    parts.flatMap(({ path: [name, index] }) => {
+      if (name === 'messages') return [{ ...gone, position, index: index as number }]
+      return name === 'message' ? [{ ...gone, position, index: 0 }] : []
+    }),
+  )
 }
 
 function daysOf(days: ReadonlyMap<string, { messages: number; tokens: number }>): TextPut['days'] {

@@ -39,6 +39,8 @@ export interface CatalogRequests {
   keep(): Promise<void>
   /** Makes the catalog anew, rows and text. Tells how many sessions there are. UNAVAILABLE if it cannot lie where it belongs. */
   rebuild(): Promise<number>
+  /** Puts everything, and leaves nothing behind of what was erased, also not in pages that are free. Makes no catalog where there is none. */
+  scrub(): Promise<void>
   close(): Promise<void>
 }
 
@@ -157,6 +159,16 @@ export class CatalogService implements CatalogRequests {
       if (!isCatalogs(error)) throw error
       throw new HoldfastError('UNAVAILABLE', `The catalog could not be made anew: ${error.message}`, { cause: error })
     }
+  }
+
+  async scrub(): Promise<void> {
+    const { directory } = this.#options.engine
+    const isThere = this.#opened !== undefined || (directory !== undefined && (await currentFile(directory)) !== undefined)
+    if (!isThere) return
+    await this.#caughtUp(undefined, async (indexer) => {
+      while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+      await indexer.catalog.scrub()
+    })
   }
 
   async close(): Promise<void> {

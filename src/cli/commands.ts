@@ -428,6 +428,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./mcp.ts')).mcp,
   },
   {
+    name: 'erase',
+    about: 'destroy one message, wherever it stands and whatever was made from it; or, with --owner, everything of an owner',
+    words: [
+      { word: '[id]', about: 'id of the session' },
+      { word: '[message]', about: 'id of the message' },
+    ],
+    options: [
+      { flags: '--owner <owner>', about: 'all sessions of this owner, deleted or not' },
+      { flags: '--dry-run', about: 'only tell which sessions of the owner would be destroyed' },
+    ],
+    load: async () => (await import('./removal.ts')).erase,
+  },
+  {
     name: 'completion',
     about: 'print a script that completes words in a shell',
     words: [{ word: '<shell>', about: 'which shell', choices: ['bash', 'zsh', 'fish'] }],

@@ -46,7 +46,7 @@ export async function doctor(context: Context, [id]: [string?], options: Options
   for await (const finding of examine(store, { onProgress, ...given({ session: id, rate, sinceLast }) })) {
     if (signal.aborted) return
     await tell(out, finding, totals)
-    if (finding.severity !== 'damage') continue
+    if (remedyFor(finding) === undefined && finding.severity !== 'damage') continue
     const key = JSON.stringify([finding.space, finding.session_id])
     damaged.set(key, [...(damaged.get(key) ?? []), finding])
   }

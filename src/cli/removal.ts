@@ -1,5 +1,6 @@
-/** `delete`, `restore` and `purge`. Only the last one destroys, and nothing is destroyed by itself. */
-import { purgedFields } from '../wire/operations.ts'
+/** `delete`, `restore`, `purge` and `erase`. Only the last two destroy, and nothing is destroyed by itself. */
+import { erasedFields, purgedFields } from '../wire/operations.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -40,4 +41,37 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
   }
   progress.end()
   out.note(`${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}.`)
+}
+
+interface EraseOptions {
+  readonly owner?: string
+  readonly dryRun?: boolean
+}
+
+export async function erase(context: Context, [id, message]: [string?, string?], { owner, dryRun = false }: EraseOptions): Promise<void> {
+  const { out, signal } = context
+  const store = await context.write()
+  if (owner === undefined) {
+    if (id === undefined || message === undefined) throw wrongUsage('Name a session and a message, or give --owner.')
+    if (dryRun) throw wrongUsage('--dry-run goes with --owner.')
+    const { version, duplicate } = await (await store.session(id)).erase(message)
+    await out.result({ session_id: id, message_id: message, version, duplicate })
+    out.note(duplicate ? `"${message}" had been erased before.` : `Erased "${message}". Nothing brings it back; backups still have it.`)
+    return
+  }
+  if (id !== undefined) throw wrongUsage('Name a message, or an owner; not both.')
+  let [done, failed] = [0, 0]
+  for await (const one of store.erase({ owner, dryRun })) {
+    const { session, action, messages, error } = one
+    if (action === 'failed') failed++
+    else done++
+    const verb = action === 'failed' ? `cannot be erased: ${error?.message ?? ''}` : dryRun ? `would be ${action}` : action
+    await out.result(
+      erasedFields(one, dryRun),
+      (colours) => `${inLine(session)}  ${inLine(verb)}${colours.dim(messages > 0 ? `  ${messages} messages` : '')}`,
+    )
+    if (signal.aborted) break
+  }
+  out.note(`${done} sessions of "${owner}" ${dryRun ? 'would be erased' : 'erased'}${failed > 0 ? `, ${failed} could not be` : ''}.`)
+  if (failed > 0) process.exitCode = 1
 }

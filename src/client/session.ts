@@ -81,6 +81,10 @@ export class RemoteSession implements SessionApi {
     return this.#write('PUT', `/messages/${encodeURIComponent(id)}`, { key, expect, body })
   }
 
+  erase(id: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', `/messages/${encodeURIComponent(id)}`, { key, expect })
+  }
+
   async messages({ limit, before, after, depth, from, archived, branch }: PageOptions = {}): Promise<Page> {
     const query = { limit, before, after, depth, from, branch, archived: archived === true ? 'include' : undefined }
     const { messages, more } = await this.#ask<PageFields>('GET', '/messages', { query })

@@ -1,5 +1,6 @@
 /** A store at a server: the sessions of one space, which the key says. */
 import type { Finding } from '../doctor/findings.ts'
+import type { ErasedSession, EraseOptions } from '../store/erase-owner.ts'
 import type { FollowOptions } from '../store/follow.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
@@ -13,7 +14,7 @@ import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
-import { type PurgedFields, purgedOf } from '../wire/operations.ts'
+import { type ErasedFields, erasedOf, type PurgedFields, purgedOf } from '../wire/operations.ts'
 import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
 import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
 import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
@@ -128,6 +129,11 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     const body = { older_than_seconds: olderThanMs === undefined ? undefined : olderThanMs / 1000, dry_run: dryRun }
     const { result } = await this.#transport.ask<PurgedFields[]>('POST', '/purge', { body })
     yield* result.map(purgedOf)
+  }
+
+  async *erase({ owner, dryRun }: EraseOptions): AsyncGenerator<ErasedSession> {
+    const { result } = await this.#transport.ask<ErasedFields[]>('POST', '/erase', { body: { owner, dry_run: dryRun } })
+    yield* result.map(erasedOf)
   }
 
   /** Has the server verify the space, or one session of it. */

@@ -189,7 +189,7 @@ export class Worker {
     const deadline = this.#abortAfter(attemptMs, over)
     try {
       const finished = await orAborted(signal, summaryOf(handle, archive, this.#model, signal))
-      await handle.submit({}, () => archives.finish({ ...finished, attempts, task: archive.task }))
+      await handle.submit({}, () => archives.finish({ ...finished, attempts, task: archive.task }, archive.erased))
       this.#breaker.succeeded()
       this.#completed++
       return 'completed'

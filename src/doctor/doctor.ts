@@ -108,6 +108,7 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
     for (const problem of held.splice(0)) yield acknowledged(problem) ? { kind: 'acknowledged', place: problem.place } : problem
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
+      if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
       for await (const problem of checkFamily(parts, state)) yield acknowledged(problem) ? { kind: 'acknowledged' } : problem
     }
     if (engine.inspect === undefined) return

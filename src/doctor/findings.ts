@@ -35,6 +35,10 @@ const KINDS = {
   'lost-past': ['damage', 'Messages that this fork shares with another session cannot be read: restore that session from a backup.'],
   'ungranted-fork': ['damage', 'Its parent does not know of this fork, so a purge would take what they share: do not purge the parent.'],
   'dangling-parent': ['damage', 'The message that this one follows is gone: restore the session from a backup if it matters.'],
+  'unfinished-erasure': [
+    'note',
+    'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run the doctor with --repair.',
+  ],
   acknowledged: ['note', 'Somebody has taken note of this damage: what stood here is gone, and nothing needs to be done.'],
   torn: ['note', 'A writer died here, or is at work: nothing acknowledged is lost, and nothing needs to be done.'],
   unwritten: ['note', 'This never reached the disk, as after a power loss: nothing that was acknowledged stood here.'],

@@ -9,8 +9,9 @@ import type { Line } from '../record/line.ts'
 import { type Address, type JournalRecord, type JsonObject, WRITTEN_TWICE } from '../record/record.ts'
 import { apply } from '../session/fold.ts'
 import { sessionModel } from '../session/model.ts'
-import type { AcknowledgedDamage, DamageAcknowledged, MessagesAppended, SessionCreated } from '../session/records.ts'
+import type { AcknowledgedDamage, DamageAcknowledged, MessageErased, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
+import { history } from '../store/history.ts'
 import { Records } from '../store/records.ts'
 import { isDamage, type Place, type Problem } from './findings.ts'
 import { type Carried, isCarried, type Spoiled, Stretch, type Witness } from './stretch.ts'
@@ -50,6 +51,8 @@ export class LineCheck {
   #first = 0
   #misplaced = false
   readonly #acknowledged: AcknowledgedDamage[] = []
+  /** Of lines that were written over, the checksum that they had before, by the one that they have. */
+  readonly #formerly = new Map<string, string>()
 
   constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined) {
     this.#engine = engine
@@ -64,6 +67,7 @@ export class LineCheck {
   }
 
   async *run(): AsyncGenerator<Problem> {
+    if (this.#loaded === undefined || this.#loaded.erased > 0) await this.#learnErasures()
     let segments = await this.#journal.segments()
     this.#first = segments[0] ?? 0
     for (let i = 0; i < segments.length; i++) {
@@ -87,6 +91,23 @@ export class LineCheck {
     }
     yield* this.#doubts
     yield* this.#stretch.settle()
+  }
+
+  /** Those who wrote behind a line that was written over since know it by the checksum that it had. */
+  async #learnErasures(): Promise<void> {
+    for await (const { verdict } of history(this.#journal, { barrier: false })) {
+      if (verdict.kind !== 'counted' || verdict.record.type !== 'message.erased') continue
+      for (const { old, new: fresh } of (verdict.record as unknown as MessageErased).lines) this.#formerly.set(fresh, old)
+    }
+  }
+
+  #asWritten(counted: Counted): Counted {
+    let { crc } = counted
+    for (let before = this.#formerly.get(crc); before !== undefined; before = this.#formerly.get(crc)) {
+      this.#formerly.delete(crc)
+      crc = before
+    }
+    return { ...counted, crc }
   }
 
   *#enter(segment: number, successor: number | undefined): Generator<Problem> {
@@ -156,7 +177,7 @@ export class LineCheck {
     else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
     if (!placed) return
     yield* this.#settle()
-    yield* this.#count(verdict)
+    yield* this.#count(this.#formerly.size === 0 ? verdict : this.#asWritten(verdict))
   }
 
   /** From here on the checkpoint tells the state. `complete`: all lines that it carries stand behind it. */

@@ -1,7 +1,7 @@
 /**
  * Repair: adds, or sets aside, and does nothing else. No byte of a journal is changed or removed. What cannot be read is copied to the
  * quarantine, and its place is written down in the session's own journal (`damage.acknowledged`), so that it is not told for ever; a fork that
- * its parent does not know of is granted again; what a purge had begun is ended; derived files that do not agree are made anew.
+ * its parent does not know of is granted again; what a purge or an erasure had begun is ended; derived files that do not agree are made anew.
  *
  * What nobody can acknowledge stays: a session that cannot be opened, one that lies in another one's place, one that cannot say who it is.
  */
@@ -9,12 +9,13 @@ import type { Chunk } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { acknowledge, grant } from '../session/decide.ts'
 import { putEntries } from '../store/entries.ts'
+import { finishErasures } from '../store/erase.ts'
 import { Handle } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import type { Finding, FindingKind } from './findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
-export type Remedy = 'acknowledge' | 'grant'
+export type Remedy = 'acknowledge' | 'grant' | 'erase'
 
 const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
@@ -29,6 +30,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
 
 /** What a repair would do about a finding. */
 export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
+  if (kind === 'unfinished-erasure') return 'erase'
   if (severity !== 'damage') return undefined
   if (kind === 'ungranted-fork') return 'grant'
   return ACKNOWLEDGED.has(kind) ? 'acknowledge' : undefined
@@ -43,7 +45,8 @@ export async function repairSession(store: Store, session: string, findings: rea
     const remedy = remedyFor(finding)
     if (remedy === undefined) {
       if (finding.severity === 'damage') left.push(finding)
-    } else if (remedy === 'acknowledge') known.push(finding)
+    } else if (remedy === 'erase') await finishErasures(handle)
+    else if (remedy === 'acknowledge') known.push(finding)
     else if (!(await grantAgain(handle))) left.push(finding)
   }
   if (known.length === 0) return left

@@ -67,6 +67,9 @@ export interface Catalog {
   extractions(space: string, owner: string | null, keys?: readonly string[]): Promise<ExtractionRow[]>
   stats(space: string): Promise<StatsRow>
 
+  /** Leaves nothing behind of what was removed. Takes as long as the text index is large. */
+  scrub(): Promise<void>
+
   close(): Promise<void>
 }
 
@@ -122,6 +125,8 @@ export interface SessionPut {
   readonly summaries: readonly SummaryPut[]
   /** Archives whose memories were taken back. */
   readonly retracted: readonly number[]
+  /** Archives whose summary was made from something that was erased: it is forgotten. */
+  readonly erased: readonly number[]
 }
 
 export type SessionStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted'

@@ -125,6 +125,14 @@ export interface Journal {
    */
   remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void
 
+  /**
+   * Puts `line` in the place of `was`, a line of the same length that begins at `at` in a segment (both without their newline): the only thing
+   * that ever changes bytes that stand. False, and nothing happens, if `was` does not stand there. What the engine derived from the old line
+   * follows. Durable on return. May run while others read and write; whoever reads meanwhile, or after a power loss inside of it, may find
+   * the old line, the new one, or some bytes of each. Callers write down what they want before they call.
+   */
+  overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean>
+
   /** Removes every segment that ends at or before position `before`. Durable on return. Tells how many bytes were freed. */
   purge(before: number): Promise<number>
 

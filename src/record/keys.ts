@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Counted } from './fold.ts'
+import { decodeLine } from './line.ts'
 
 /** 128 bits of SHA-256, as 32 hex digits. */
 export type KeyHash = string
@@ -30,4 +31,13 @@ export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry',
   // A piece of a text keeps the whole of it in memory, for as long as the key is remembered.
   digits.write(hash('sha256', `${kind} ${key}`, 'hex'), 0, 32, 'latin1')
   return digits.toString('latin1')
+}
+
+/** The keys of a line, wherever it stands: of one that counts nowhere, no index has any. */
+export function keysOfLine(line: Uint8Array, keysOf: KeysOf): readonly KeyEntry[] {
+  const decoded = decodeLine(line)
+  if (decoded.kind !== 'record' || decoded.record.pos === undefined) return []
+  const { record, crc } = decoded
+  const at = decoded.record.pos
+  return keysOf({ kind: 'counted', carried: false, record, at, end: at + line.length + 1, crc })
 }

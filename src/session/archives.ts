@@ -139,9 +139,12 @@ export function giveUp(
   })
 }
 
-export function finish(finished: CommitFinished): Operation<SessionState, Outcome> {
-  return onTask({ number: finished.archive, task: finished.task }, {}, (state, { status }) =>
-    status === 'pending' || status === 'running' ? write(state, 'commit.finished', finished, {}) : { refuse: lost(status) },
+/** `erased`: as it was when the messages were read. What was made from a message that was erased since is not kept. */
+export function finish(finished: CommitFinished, erased?: number): Operation<SessionState, Outcome> {
+  return onTask({ number: finished.archive, task: finished.task }, {}, (state, archive) =>
+    (archive.status === 'pending' || archive.status === 'running') && archive.erased === erased
+      ? write(state, 'commit.finished', finished, {})
+      : { refuse: lost(archive.status) },
   )
 }
 

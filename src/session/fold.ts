@@ -15,6 +15,7 @@ import type {
   ForkGranted,
   ForkReleased,
   HeadMoved,
+  MessageErased,
   MessagesAppended,
   SessionCreated,
   ShareGranted,
@@ -53,7 +54,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['session.described', (state, record) => described(state, payloadOf<Description>(record))],
   ['messages.appended', appended],
   ['message.replaced', (state) => changed(state, { replaced: state.replaced + 1 })],
-  ['message.erased', (state) => changed(state, { replaced: state.replaced + 1 })],
+  ['message.erased', messageErased],
   ['entry.put', entryPut],
   ['snapshot.taken', snapshotTaken],
   ['head.moved', headMoved],
@@ -69,7 +70,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['share.granted', shareGranted],
   ['share.revoked', shareRevoked],
   ['damage.acknowledged', (state) => state],
-  ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? changed(state, { purged: true }) : state)],
+  ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? purged(state) : state)],
 ])
 
 export function apply(state: SessionState, counted: Counted): SessionState {
@@ -163,6 +164,36 @@ function archivedOn(state: SessionState): Pick<SessionState, 'archived' | 'cut'>
 /** If archives hold all of a branch, they also hold all of its tokens. */
 function archived({ n, t }: Amount, head: Amount): Amount {
   return { n, t: n === head.n ? head.t : Math.min(t, head.t) }
+}
+
+/** Of a session whose messages are about to go, nothing is kept but that it was, and whom it has to do with. */
+function purged(state: SessionState): SessionState {
+  const { status, space, id, born, createdAt, updatedAt, deletedAt, version, parent, grants, unknown } = state
+  return changed(INITIAL, { status, space, id, born, createdAt, updatedAt, deletedAt, version, parent, grants, unknown, purged: true })
+}
+
+function messageErased(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
+  const { done, lines, archives, dropped } = payloadOf<MessageErased>(record)
+  if (done !== undefined) return changed(state, { erasing: state.erasing.filter((position) => position !== done) })
+  const next = changed(state, {
+    replaced: state.replaced + 1,
+    erasing: [...state.erasing, at],
+    erased: state.erased + lines.length,
+    archives: state.archives.map((archive) => (isAmong(archive, archives) ? asked(archive, at) : archive)),
+  })
+  if (dropped.length === 0) return next
+  const kept = changed(next, { archives: next.archives.filter(({ session, task: id }) => session === null || !dropped.includes(id)) })
+  return changed(kept, { held: merged(archivedOf(kept.archives)), ...archivedOn(kept) })
+}
+
+function isAmong({ session, number }: Archive, numbers: readonly number[]): boolean {
+  return session === null && numbers.includes(number)
+}
+
+/** An archive that begins anew. One that somebody works on, too: what was read for it holds no longer. */
+function asked(archive: Archive, at: number): Archive {
+  const isOver = archive.status === 'failed' || archive.status === 'cancelled'
+  return { ...archive, status: isOver ? archive.status : 'pending', attempts: 0, lease: null, waitMs: 0, ended: null, erased: at }
 }
 
 function entryPut(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {

@@ -2,7 +2,7 @@
 import type { Counted } from '../record/fold.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import { digestOf } from './json-text.ts'
-import { type EntryPut, type Keyed, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
+import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
 
 /** Of a message whose id was made for it: nobody can send that id before. */
 const NO_DIGEST = '0'.repeat(32)
@@ -20,8 +20,9 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
       const given = ids?.[index]
       add(hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
     }
-  } else if (record.type === 'message.replaced') {
-    add(hashKey('replacement', (record as unknown as MessageReplaced).target), 0, NO_DIGEST)
+  } else if (record.type === 'message.replaced' || record.type === 'message.erased') {
+    // An erased message is shown with what its last record says, like one that was replaced.
+    add(hashKey('replacement', (record as unknown as MessageReplaced | MessageErased).target), 0, NO_DIGEST)
   }
   if (record.type === 'entry.put' || (record.type === 'messages.appended' && record.entries !== undefined)) {
     // Of entries with the same key in one record, the last one counts.

@@ -62,6 +62,46 @@ export interface MessageReplaced extends Keyed {
   readonly prior: number | null
 }
 
+/**
+ * A message is erased: from this record on nobody shows it; then its bytes are written over, and those of everything that was made from it. Or
+ * all of that was done (`done`, the position of the record that said so).
+ */
+export interface MessageErased extends Keyed {
+  readonly target: string
+  /** What stays of it. */
+  readonly role: string | null
+  readonly lines: readonly ErasedLine[]
+  /** Archives, by number, whose summary and memories were made from it: they are to be made anew. */
+  readonly archives: readonly number[]
+  /** Tasks of archives that a fork had inherited with it, and no longer has. */
+  readonly dropped: readonly string[]
+  readonly done?: number
+}
+
+/** What is shown in the place of an erased message. */
+export function tombstone(role: string | null): JsonObject {
+  return role === null ? { content: '[erased]' } : { role, content: '[erased]' }
+}
+
+/** A record of this journal whose line is written over. */
+export interface ErasedLine {
+  readonly at: number
+  /** Its id. */
+  readonly record: string
+  /** Its checksum before, and since. */
+  readonly old: string
+  readonly new: string
+  readonly parts: readonly ErasedPart[]
+}
+
+/** Bytes of that line, the JSON that takes their place, and which value of the record they are: a copy of it may have it elsewhere. */
+export interface ErasedPart {
+  readonly from: number
+  readonly to: number
+  readonly text: string
+  readonly path: readonly (string | number)[]
+}
+
 export interface EntryPut extends Keyed {
   readonly entries: readonly Entry[]
   /** For each channel the record with the entries before these. */

@@ -47,6 +47,10 @@ export interface SessionState {
   readonly undo: readonly Point[]
   /** How many messages have been given other content. None: nobody needs to look. */
   readonly replaced: number
+  /** Positions of the records that erase a message and were not carried out yet, as far as is known. */
+  readonly erasing: readonly number[]
+  /** How many lines were written over. None: every record stands as it was written. */
+  readonly erased: number
 
   readonly archives: readonly Archive[]
   /** Of the messages on the branch, those that an archive holds. */
@@ -130,6 +134,8 @@ export interface Archive extends Amount {
   readonly ended: number | null
   readonly updatedAt: string
   readonly retracted: boolean
+  /** Position of the last record that erased something which its summary was made from. */
+  readonly erased?: number
 }
 
 /** Held for `ms` from when somebody first saw the record at `at`; renewed by another record. */
@@ -204,6 +210,8 @@ export const INITIAL: SessionState = {
   head: START,
   undo: [],
   replaced: 0,
+  erasing: [],
+  erased: 0,
   archives: [],
   archived: { n: 0, t: 0 },
   held: [],
@@ -241,6 +249,8 @@ export function changed(state: SessionState, changes: Partial<SessionState>): Se
     head: state.head,
     undo: state.undo,
     replaced: state.replaced,
+    erasing: state.erasing,
+    erased: state.erased,
     archives: state.archives,
     archived: state.archived,
     held: state.held,

@@ -34,18 +34,18 @@ export type Make = (terms: Terms) => Operation<SessionState, Outcome>
 export class Handle {
   readonly id: string
   readonly parts: StoreParts
-  readonly #name: string
+  readonly name: string
   /** It was there once: then it need not be created. */
   #wasThere = false
 
   constructor(parts: StoreParts, id: string) {
     this.id = id
     this.parts = parts
-    this.#name = parts.engine.name(parts.space, id)
+    this.name = parts.engine.name(parts.space, id)
   }
 
   get held(): Held {
-    return this.parts.replicas.of(this.#name)
+    return this.parts.replicas.of(this.name)
   }
 
   async state(): Promise<SessionState> {
@@ -59,7 +59,14 @@ export class Handle {
     if (state.status === 'absent' && isDamaged(replica.damage)) {
       throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')
     }
-    return requireLive(state)
+    const live = requireLive(state)
+    if (live.erasing.length === 0) return live
+    // Somebody has died while erasing. Until it is done, at least nobody is shown what was to be erased.
+    const { finishErasures } = await import('./erase.ts')
+    await finishErasures(this).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError)) throw error
+    })
+    return requireLive((await replica.read()).state)
   }
 
   async transcript(): Promise<Transcript> {

@@ -41,6 +41,14 @@ export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dry
   }
 }
 
+/** Removes one deleted session, however long ago that was. Undefined if there is nothing to remove. */
+export function purgeNow(parts: StoreParts, name: string): Promise<Purged | undefined> {
+  return purgeOne(parts, name, ANY_TIME, false)
+}
+
+/** Behind every time that a session can have. */
+const ANY_TIME = '\uffff'
+
 async function purgeOne(parts: StoreParts, name: string, before: string, dryRun: boolean): Promise<Purged | undefined> {
   const held = parts.replicas.once(name)
   const { state } = await held.replica.read()

@@ -5,15 +5,17 @@
  */
 import { hashKey } from '../record/keys.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
-import type { MessageReplaced } from '../session/records.ts'
+import { type MessageErased, type MessageReplaced, tombstone } from '../session/records.ts'
 import type { Past, SessionState } from '../session/state.ts'
 import type { Journals } from './journals.ts'
+import type { Found } from './records.ts'
 import type { StoredMessage } from './transcript.ts'
 
 interface Replacement {
   readonly record: JournalRecord
   readonly message: JsonObject
   readonly prior: number | null
+  readonly erased: boolean
 }
 
 export class Replacements {
@@ -39,7 +41,8 @@ export class Replacements {
         const entry = entries[i]
         const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end)
         if (replacement === undefined) continue
-        shown[index] = { ...(shown[index] as StoredMessage), replaced: true, message: replacement.message }
+        const { message, erased } = replacement
+        shown[index] = { ...(shown[index] as StoredMessage), replaced: true, message, ...(erased ? { erased } : {}) }
         open = open.filter((item) => item.index !== index)
       }
     }
@@ -61,6 +64,19 @@ export class Replacements {
     }
     const [own] = await this.#journals.find(keys)
     return own === undefined ? all : [...all, ...(await this.#chain(this.#session, own.at, Number.POSITIVE_INFINITY))]
+  }
+
+  /** What this session itself has replaced a message with, the last one first; nothing behind an erasure. */
+  async own(id: string): Promise<{ readonly erased: boolean; readonly records: readonly Found[] }> {
+    const records: Found[] = []
+    for (let at = await this.lastOwn(id); at !== null; ) {
+      const found = await this.#journals.records(this.#session).at(at)
+      if (found?.record.type === 'message.erased') return { erased: true, records }
+      if (found === undefined) break
+      records.push(found)
+      at = (found.record as unknown as MessageReplaced).prior
+    }
+    return { erased: false, records }
   }
 
   /** Position of the last record of this session that replaced a message, whether or not it can be read. */
@@ -94,8 +110,12 @@ export class Replacements {
     for (let at: number | null = position; at !== null; ) {
       const found = await this.#journals.records(session).at(at)
       if (found === undefined) return undefined
-      const { message, prior } = found.record as unknown as MessageReplaced
-      if (at < end) return { record: found.record, message: message as JsonObject, prior }
+      const { record } = found
+      // Also what was erased later than a fork was made: nobody keeps it.
+      if (record.type === 'message.erased')
+        return { record, message: tombstone((record as unknown as MessageErased).role), prior: null, erased: true }
+      const { message, prior } = record as unknown as MessageReplaced
+      if (at < end) return { record, message: message as JsonObject, prior, erased: false }
       at = prior
     }
     return undefined

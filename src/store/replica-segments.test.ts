@@ -67,6 +67,7 @@ beforeEach(() => {
         segment,
         [...keys.values()].map(({ at }) => at),
       ),
+    overwrite: (segment, at, was, line) => inner.overwrite(segment, at, was, line),
     purge: (before) => call('purge', () => inner.purge(before)),
     close: () => inner.close(),
   }

@@ -85,6 +85,7 @@ function replica(limits: ConstructorParameters<typeof Replica<Texts>>[0]['limits
     roll: (first, preamble) => inner.roll(first, preamble),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
     remember: (segment, end, keys) => inner.remember(segment, end, keys),
+    overwrite: (segment, at, was, line) => inner.overwrite(segment, at, was, line),
     purge: (before) => inner.purge(before),
     close: () => inner.close(),
     append: (segment, at, group, options = {}) => {

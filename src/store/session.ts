@@ -21,6 +21,7 @@ import { admit, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
+import { type EraseMessageOptions, erase } from './erase.ts'
 import { exchange } from './exchange.ts'
 import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
@@ -140,6 +141,7 @@ export class Session {
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
       if (newest === undefined) throw noMessage(id)
+      if (newest.erased) throw erased(id)
       const terms = this.#handle.terms('replace', { id, message: copy }, options, newest.located)
       const { message: content, prior } = newest
       const replacement = { target: id, message: copy, old: digestOf(content), prior, expected }
@@ -150,6 +152,14 @@ export class Session {
         if (options.expect !== undefined || !isReplacedMeanwhile(error)) throw error
       }
     }
+  }
+
+  /**
+   * Erases a message for good: its bytes, everything that it was before, and every summary and memory that was made from it, here and in all
+   * forks. Its place stays, with a marker. When it resolves, nothing of it is left in the store; copies elsewhere, such as backups, are not reached.
+   */
+  erase(id: string, options: EraseMessageOptions = {}): Promise<Written> {
+    return erase(this.#handle, checkId('The message id', id), options)
   }
 
   /** A page of messages, oldest first: the newest live ones unless told. */
@@ -404,6 +414,12 @@ function idsOf(messages: readonly JsonText[], given: AppendOptions['ids']): (str
 /** Most messages bring no id, and are not parsed to find that out. */
 function ownId(message: JsonText): Json | undefined {
   return message.text.includes('"id":') ? (message.value as JsonObject).id : undefined
+}
+
+function erased(id: string): HoldfastError {
+  return new HoldfastError('CONFLICT', `The message "${id}" was erased. It cannot be given content again.`, {
+    details: { reason: 'erased', message_id: id },
+  })
 }
 
 function isReplacedMeanwhile(error: unknown): boolean {

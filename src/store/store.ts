@@ -3,6 +3,7 @@ import type { CatalogStatus } from '../catalog/service.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { Source } from '../transfer/item.ts'
+import type { ErasedSession, EraseOptions } from './erase-owner.ts'
 import type { ExportOptions } from './export/export.ts'
 import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
@@ -72,6 +73,12 @@ export class Store implements AsyncDisposable {
   /** Removes for good what was deleted long enough ago, but for what a fork still reaches. Tells of each session. */
   purge(options: PurgeOptions = {}): AsyncGenerator<Purged> {
     return purge(this.#parts, options)
+  }
+
+  /** Removes everything of an owner for good, whether it was deleted before or not. Tells of each session. */
+  async *erase(options: EraseOptions): AsyncGenerator<ErasedSession> {
+    const { eraseOwner } = await import('./erase-owner.ts')
+    yield* eraseOwner(this.#parts, options)
   }
 
   /** Messages, titles, summaries and memories with some words: all of `words`, each in any of its forms; "in a row"; or the beginning* of one. */

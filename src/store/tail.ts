@@ -54,6 +54,8 @@ export class Tail<S> {
   #next = 0
   /** The seal of the segment before. */
   #lastSeal: Seal | undefined
+  /** A record of this segment erases something, perhaps in this very segment. */
+  #hasErasure = false
   /** Segments with lines that were read and not synced. */
   readonly #unsynced = new Set<number>()
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
@@ -201,7 +203,10 @@ export class Tail<S> {
    */
   accept({ group, counted, applied, keys, state }: PlacedGroup<S>): void {
     if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
-    for (const record of counted) this.#fold.accept(record)
+    for (const record of counted) {
+      this.#fold.accept(record)
+      this.#hasErasure ||= record.record.type === 'message.erased'
+    }
     for (const [key, entry] of keys) this.keys.set(key, entry)
     let next = state
     for (let i = applied; i < counted.length; i++) {
@@ -306,6 +311,7 @@ export class Tail<S> {
     this.#covered = segment
     this.keys = new Map()
     this.damage = []
+    this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
     this.end = segment
@@ -313,10 +319,12 @@ export class Tail<S> {
 
   #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
     // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
-    if (this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment)
+    // Nor are they handed over where something was erased: the digests that are held here are of what it was.
+    if (this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
       this.#journal.remember(this.segment, segment, this.keys)
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
+    this.#hasErasure = false
     this.keys = new Map()
     this.#next = segment
     this.end = segment
@@ -332,6 +340,7 @@ export class Tail<S> {
     if (verdict.kind === 'damage') this.#reportDamage(verdict)
     else if (verdict.kind === 'counted') {
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
+      this.#hasErasure ||= verdict.record.type === 'message.erased'
       for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
     }
   }

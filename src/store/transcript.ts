@@ -27,6 +27,8 @@ export interface StoredMessage {
   readonly archive: number | null
   /** Whether its content is not the first one. */
   readonly replaced: boolean
+  /** Its content is gone for good, and so is everything that it was before. */
+  readonly erased?: boolean
   readonly message: JsonObject
 }
 
@@ -74,6 +76,15 @@ export interface Located {
   readonly point: Point
   readonly run: number
   readonly depth: number
+}
+
+/** The newest content of a message. */
+export interface Newest {
+  readonly located: Located
+  readonly message: JsonObject
+  /** Position of the last record of this session that replaced it. */
+  readonly prior: number | null
+  readonly erased: boolean
 }
 
 /** A stretch as it lies in one journal. */
@@ -193,16 +204,24 @@ export class Transcript {
     if (located === undefined) return []
     const original = this.#stored(located)
     const later = await this.#replacements.all(id, located.place)
+    const last = later.at(-1)
+    if (last?.erased === true) return [{ ...original, at: last.record.at, replaced: true, erased: true, message: last.message }]
     return [original, ...later.map(({ record, message }) => ({ ...original, at: record.at, replaced: true, message }))]
   }
 
   /** The newest content of a message, and the last record of this session that replaced it: what a replacement has to name. */
-  async newest(id: string): Promise<{ located: Located; message: JsonObject; prior: number | null } | undefined> {
+  async newest(id: string): Promise<Newest | undefined> {
     const located = await this.locate(id)
     if (located === undefined) return undefined
     const stored = this.#stored(located)
     const [shown] = await this.#replacements.shown([{ ...located, stored }])
-    return { located, message: (shown ?? stored).message, prior: await this.#replacements.lastOwn(id) }
+    const { message, erased = false } = shown ?? stored
+    return { located, message, prior: await this.#replacements.lastOwn(id), erased }
+  }
+
+  /** What this session itself has replaced a message with, and whether it has erased it. */
+  ownReplacements(id: string): Promise<{ readonly erased: boolean; readonly records: readonly Found[] }> {
+    return this.#replacements.own(id)
   }
 
   async locate(id: string): Promise<Located | undefined> {

@@ -16,11 +16,12 @@ export type StoredFields = ReturnType<typeof storedFields>
 
 /** With its place in the session. */
 export function storedFields(stored: StoredMessage) {
-  return { ...messageFields(stored), depth: stored.depth, replaced: stored.replaced }
+  return { ...messageFields(stored), depth: stored.depth, replaced: stored.replaced, erased: stored.erased === true }
 }
 
-export function storedMessage({ id, at, archive_id, depth, replaced, message }: StoredFields): StoredMessage {
-  return { id, at, depth, archive: archive_id === null ? null : (archiveNumber(archive_id) ?? null), replaced, message }
+export function storedMessage({ id, at, archive_id, depth, replaced, erased, message }: StoredFields): StoredMessage {
+  const archive = archive_id === null ? null : (archiveNumber(archive_id) ?? null)
+  return { id, at, depth, archive, replaced, ...(erased ? { erased } : {}), message }
 }
 
 export type PageFields = ReturnType<typeof pageFields>

@@ -1,6 +1,7 @@
 /** Smaller answers of a store as they stand in JSON, over HTTP and with `--json`; and back. */
 import type { Usage } from '../session/state.ts'
 import type { StoredEntry } from '../store/entries.ts'
+import type { ErasedSession } from '../store/erase-owner.ts'
 import type { Written } from '../store/handle.ts'
 import type { Purged } from '../store/purge.ts'
 import type { Turn } from '../window/turns.ts'
@@ -53,4 +54,14 @@ export function purgedFields({ session, deletedAt, action, freedBytes }: Purged,
 
 export function purgedOf({ session_id, deleted_at, action, freed_bytes }: PurgedFields): Purged {
   return { session: session_id, deletedAt: deleted_at, action, freedBytes: freed_bytes }
+}
+
+export type ErasedFields = ReturnType<typeof erasedFields>
+
+export function erasedFields({ session, action, messages }: ErasedSession, dryRun: boolean) {
+  return { session_id: session, action, messages, dry_run: dryRun }
+}
+
+export function erasedOf({ session_id, action, messages }: ErasedFields): ErasedSession {
+  return { session: session_id, action, messages }
 }

@@ -302,3 +302,16 @@ test.skipIf(!tmpfs.available)('a full disk exits with 6, names the line, and wha
     mount.dispose()
   }
 })
+
+test('erase destroys a message, or everything of an owner', async () => {
+  const cli = new Cli()
+  await cli.one('new', 'a', '--owner', 'ann')
+  await cli.one('append', 'a', 'my number is 555-0123', '--message-id', 'm')
+  expect(await cli.one('erase', 'a', 'm')).toEqual({ session_id: 'a', message_id: 'm', version: anyVersion, duplicate: false })
+  expect(await cli.one('show', 'a')).toMatchObject({ id: 'm', message: { role: 'user', content: '[erased]' } })
+  expect(await cli.failure(['erase', 'a', 'none'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+  expect((await cli.run(['erase', 'a'])).status).toBe(2)
+  expect(await cli.one('erase', '--owner', 'ann', '--dry-run')).toMatchObject({ session_id: 'a', action: 'purged', dry_run: true })
+  expect(await cli.one('erase', '--owner', 'ann')).toMatchObject({ session_id: 'a', action: 'purged', dry_run: false })
+  expect(await cli.failure(['show', 'a'])).toMatchObject({ status: 3 })
+})

@@ -46,6 +46,10 @@ export class BytesJournal implements Journal {
 
   remember(): void {}
 
+  async overwrite(): Promise<boolean> {
+    throw new Error('Nothing is written here.')
+  }
+
   async purge(): Promise<number> {
     return 0
   }

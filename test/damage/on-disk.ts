@@ -16,6 +16,7 @@ import { changed, covers, forged, misreportedCut, readAndWrite } from './survey.
 /** Nothing here loses power, and thousands of syncs would take minutes. */
 export const unsynced: Disk = {
   ...nodeDisk,
+  overwrite: (path, offset, was, bytes) => nodeDisk.overwrite(path, offset, was, bytes, false),
   syncDirectory: async () => undefined,
   open: async (path, mode) => {
     const file = await nodeDisk.open(path, mode)

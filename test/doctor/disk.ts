@@ -46,6 +46,14 @@ export class MemoryDisk implements Disk {
     this.files.delete(from)
   }
 
+  async overwrite(path: string, offset: number, was: Uint8Array, bytes: Uint8Array): Promise<boolean> {
+    const content = Buffer.from(this.files.get(path) ?? [])
+    if (!content.subarray(offset, offset + was.length).equals(was)) return false
+    content.set(bytes, offset)
+    this.#put(path, content)
+    return true
+  }
+
   async syncDirectory(): Promise<void> {}
 
   async fileSystem(): Promise<undefined> {}

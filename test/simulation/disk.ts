@@ -12,7 +12,7 @@ import { type CallName, diskError, type FaultPlan, Faults } from './faults.ts'
 import { SimulatedFile } from './file.ts'
 import { type Host, OpenFile } from './open-file.ts'
 import type { Random } from './random.ts'
-import { MORE, type Scheduler, type SimulatedProcess } from './scheduler.ts'
+import { MORE, type Scheduler, type SimulatedProcess, type Work } from './scheduler.ts'
 import { fileIn, filesUnder, find, findDirectory, isRoot, parentOf } from './tree.ts'
 
 export interface MachineOptions {
@@ -88,6 +88,8 @@ export class SimulatedMachine {
       list: (path) => call('list', path, () => this.#list(path)),
       remove: (path) => call('remove', path, () => this.#remove(path)),
       rename: (from, to) => call('rename', from, () => this.#rename(from, to)),
+      overwrite: (path, offset, was, bytes, sync = true) =>
+        this.#host.submit(process, 'overwrite', path, this.#overwriting(path, offset, was, bytes, sync)),
       syncDirectory: (path) => call('syncDirectory', path, () => this.#syncDirectory(path)),
       fileSystem: (path) => call('fileSystem', path, () => this.#fileSystem),
       bootId: () => call('bootId', '', () => this.#bootId),
@@ -239,6 +241,42 @@ export class SimulatedMachine {
     }
     file.parent = target.directory
     if (replaced !== undefined) this.#unlink(replaced)
+  }
+
+  /** The bytes land, and are durable a step later: the power may fail between, and a process that is killed may have landed some. */
+  #overwriting(path: string, offset: number, was: Uint8Array, bytes: Uint8Array, sync: boolean): Work<boolean> {
+    let landed = false
+    const land = (count: number): SimulatedFile => {
+      const file = find(this.#root, path, 'overwrite')
+      if (!(file instanceof SimulatedFile)) throw diskError('EISDIR', 'overwrite', path)
+      file.overwrite(offset, bytes.subarray(0, count))
+      this.#dirty.add(file)
+      return file
+    }
+    const isSame = (): boolean => {
+      const file = find(this.#root, path, 'overwrite')
+      return file instanceof SimulatedFile && file.read(offset, was.length).equals(was)
+    }
+    const some = (): number => this.#random.int(bytes.length + 1)
+    return {
+      perform: () => {
+        if (landed) {
+          this.#host.flush(land(0))
+          return true
+        }
+        if (!isSame()) return false
+        if (this.faults.strikes('overwrite')) {
+          land(some())
+          throw this.faults.error('overwrite', path)
+        }
+        land(bytes.length)
+        landed = true
+        return sync ? MORE : true
+      },
+      abandon: () => {
+        if (!landed && isSame()) land(some())
+      },
+    }
   }
 
   #syncDirectory(path: string): void {

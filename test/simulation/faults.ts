@@ -16,6 +16,8 @@ const CODES = {
   list: ['EMFILE', 'EIO'],
   remove: ['EIO'],
   rename: ['EIO', 'ENOSPC'],
+  /** A part may have landed. */
+  overwrite: ['EIO'],
   syncDirectory: ['EMFILE', 'EIO'],
   fileSystem: ['EIO'],
   bootId: ['EIO'],

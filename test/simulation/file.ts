@@ -59,6 +59,17 @@ export class SimulatedFile {
     this.#size = end
   }
 
+  /** Only where there is something. */
+  overwrite(offset: number, bytes: Uint8Array): void {
+    const end = Math.min(offset + bytes.length, this.#size)
+    if (end <= offset) return
+    this.#cache.set(bytes.subarray(0, end - offset), offset)
+    for (let page = Math.floor(offset / this.#pageBytes); page <= Math.floor((end - 1) / this.#pageBytes); page += 1) {
+      this.#dirty.add(page)
+      this.#lost.delete(page)
+    }
+  }
+
   /** A copy: what is read must not change when the file does. */
   read(offset: number, length: number): Buffer {
     return Buffer.from(this.#cache.subarray(Math.min(offset, this.#size), Math.min(offset + length, this.#size)))

@@ -52,6 +52,8 @@ export function lineOf(source: ts.SourceFile, node: ts.Node): number {
 
 /** The documents of the repository, those that exist. */
 export function readDocuments(): SourceFile[] {
-  const names = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].filter((name) => existsSync(join(ROOT, name)))
+  const names = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].filter((name) =>
+    existsSync(join(ROOT, name)),
+  )
   return [...names.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })), ...readSources('docs', ['.md'])]
 }

@@ -17,7 +17,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
     },
     ...{ title: null, tags: [], owner: null, workspace: null, parent: null, metadata: {}, usage: [] },
     ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-    ...{ live: 1, archived: 0, tokens: 10, bytes: 100, due: false, past: [], tasks: [], summaries: [], retracted: [] },
+    ...{ live: 1, archived: 0, tokens: 10, bytes: 100, due: false, past: [], tasks: [], summaries: [], retracted: [], erased: [] },
     ...given,
   } as const
   return { ...base, info: given.info ?? { id, tags: base.tags } }
@@ -26,7 +26,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
 /** The row that follows another one. */
 export function next(before: SessionPut, given: Partial<SessionPut> = {}): SessionPut {
   const mark = { end: before.mark.end + 100, crc: 'bbbbbbbb' }
-  return { ...before, seen: before.mark, mark, anew: false, tasks: [], summaries: [], retracted: [], ...given }
+  return { ...before, seen: before.mark, mark, anew: false, tasks: [], summaries: [], retracted: [], erased: [], ...given }
 }
 
 export function message(position: number, text: string, given: Partial<MessagePut> = {}): MessagePut {

@@ -1,20 +1,21 @@
 /** The catalog port on SQLite. */
-import type {
-  Catalog,
-  ExtractionRow,
-  FoundDocument,
-  Known,
-  Lag,
-  ListedRow,
-  ListFilter,
-  ListQuery,
-  SearchQuery,
-  SessionPut,
-  SessionStatus,
-  StatsRow,
-  TaskQuery,
-  TaskRow,
-  TextPut,
+import {
+  type Catalog,
+  CatalogUnavailable,
+  type ExtractionRow,
+  type FoundDocument,
+  type Known,
+  type Lag,
+  type ListedRow,
+  type ListFilter,
+  type ListQuery,
+  type SearchQuery,
+  type SessionPut,
+  type SessionStatus,
+  type StatsRow,
+  type TaskQuery,
+  type TaskRow,
+  type TextPut,
 } from '../../engine/catalog.ts'
 import type { ExtractedMemory } from '../../session/records.ts'
 import type { Stretch, TaskStatus, Usage } from '../../session/state.ts'
@@ -180,6 +181,14 @@ export class SqliteCatalog implements Catalog {
       sums.tokens += row.tokens as number
     }
     return { sessions, ...sums, tasks: this.#taskCounts(space), usage: this.#usage(space), days: this.#days(space) }
+  }
+
+  async scrub(): Promise<void> {
+    // Of a text that was removed, the index keeps the words until it is merged, and the file its pages until they are used again.
+    this.#database.exec(`INSERT INTO words (words) VALUES ('optimize')`)
+    this.#database.exec('VACUUM')
+    const [log] = this.#database.all('PRAGMA wal_checkpoint(TRUNCATE)')
+    if (log?.busy === 1) throw new CatalogUnavailable('busy', 'Another process reads the catalog, so that its log cannot be emptied.')
   }
 
   async close(): Promise<void> {

@@ -33,7 +33,9 @@ export function putRow(database: Database, row: SessionPut): boolean {
     )
   }
   for (const summary of row.summaries) putSummary(database, sid, row.space, summary)
-  for (const archive of row.retracted) {
+  for (const archive of row.erased)
+    removeDocuments(database, 'sid = ? AND kind = ? AND archive = ?', sid, KINDS.indexOf('summary'), archive)
+  for (const archive of [...row.retracted, ...row.erased]) {
     removeDocuments(database, 'sid = ? AND kind = ? AND archive = ?', sid, KINDS.indexOf('memory'), archive)
     database.run('DELETE FROM extractions WHERE sid = ? AND archive = ?', sid, archive)
   }

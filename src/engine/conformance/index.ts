@@ -23,6 +23,7 @@ import { changeCases } from './changes.ts'
 import { keyCases } from './keys.ts'
 import { lifecycleCases } from './lifecycle.ts'
 import { nameCases } from './names.ts'
+import { overwriteCases } from './overwrite.ts'
 import { purgeCases } from './purge.ts'
 import { raceCases } from './race.ts'
 import { readCases } from './read.ts'
@@ -46,6 +47,7 @@ const CASES: readonly Case[] = [
   ...rollCases,
   ...raceCases,
   ...keyCases,
+  ...overwriteCases,
   ...purgeCases,
   ...nameCases,
   ...changeCases,

@@ -180,6 +180,7 @@ function calls(engine: Engine, journal: Journal, end: number, group: Uint8Array)
     sync: async () => journal.sync(0),
     roll: async () => journal.roll(end, group),
     lookup: async () => journal.lookup([], 0, 0),
+    overwrite: async () => journal.overwrite(0, 0, group, group),
     purge: async () => journal.purge(0),
   }
 }

@@ -20,6 +20,12 @@ export interface Disk {
   remove(path: string): Promise<void>
   /** Puts a file in the place of another. Only for what is derived. */
   rename(from: string, to: string): Promise<void>
+  /**
+   * Writes over bytes in the middle of a file, if they are still what they were; false if they are not. Between looking and writing nothing else
+   * of this process runs. Durable on return, unless `sync` is false: only for what is derived. If the power fails meanwhile, some of the bytes
+   * may be new and others old.
+   */
+  overwrite(path: string, offset: number, was: Uint8Array, bytes: Uint8Array, sync?: boolean): Promise<boolean>
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): Promise<void>
   /** The file system that a path is on, or undefined where the platform does not tell. */

@@ -82,6 +82,30 @@ export function findKey(ids: IdFile, wanted: Buffer, from: number, before: numbe
   return undefined
 }
 
+/** The blocks of an id file in which the entries of some records tell other digests and checksums than these, with these, and where they stand. */
+export function correctedBlocks(ids: IdFile, entries: readonly KeyEntry[]): { offset: number; was: Buffer; bytes: Buffer }[] {
+  const blocks = new Map<number, { readonly was: Buffer; readonly bytes: Buffer }>()
+  for (const entry of entries) {
+    const wanted = encodeEntries([entry])
+    for (let block = firstBlock(ids.fences, wanted); block < ids.fences.length / 8; block++) {
+      const was = blocks.get(block)?.was ?? ids.file.readSync(block * BLOCK_BYTES, BLOCK_BYTES)
+      const bytes = blocks.get(block)?.bytes ?? Buffer.from(was)
+      checkBlock(was)
+      const end = entriesIn(ids.count, block) * ENTRY_BYTES
+      let at = firstEntry(bytes, end, wanted.subarray(0, KEY_BYTES))
+      while (at < end && compareEntries(bytes, at, wanted, 0) < 0) at += ENTRY_BYTES
+      if (at === end) continue
+      const isIt = compareEntries(bytes, at, wanted, 0) === 0
+      if (!isIt || bytes.compare(wanted, 0, ENTRY_BYTES, at, at + ENTRY_BYTES) === 0) break
+      wanted.copy(bytes, at)
+      bytes.writeUInt32BE(crc32(bytes.subarray(0, BLOCK_BYTES - 4)), BLOCK_BYTES - 4)
+      blocks.set(block, { was, bytes })
+      break
+    }
+  }
+  return [...blocks].map(([block, changed]) => ({ offset: block * BLOCK_BYTES, ...changed }))
+}
+
 /** Encoded entries in order, one behind the other, in large pieces so that a merge never holds a whole file. */
 export async function* piecesOf(ids: IdFile): AsyncGenerator<Buffer> {
   const blocks = ids.fences.length / 8

@@ -8,7 +8,7 @@ import type { Counted } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
-import { encodeEntries, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
+import { correctedBlocks, encodeEntries, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
 import { merged } from './id-merge.ts'
 import { firstOf, idFile } from './names.ts'
 
@@ -94,6 +94,40 @@ export class IdIndex {
         if (error instanceof RottenIdFile) await this.#discard(this.#sources)
       }
     })
+  }
+
+  /**
+   * A line was written over: what is kept of its keys is of what stood there. They are corrected in place, since a file may hold very many
+   * segments; one that proves rotten is removed, and made again when needed.
+   */
+  correct(keys: readonly KeyEntry[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const isOf = (first: number, end: number) => keys.filter(({ at }) => first <= at && at < end)
+      for (const source of this.#sources) {
+        const { memory, first, end } = source
+        if (memory === undefined || isOf(first, end).length === 0) continue
+        const corrected = new Map(memory)
+        for (const entry of keys) if (memory.get(entry.key)?.at === entry.at) corrected.set(entry.key, entry)
+        await this.#replace([source], { ...source, memory: corrected })
+      }
+      for (const first of await this.#idFiles()) if (isOf(first, Number.POSITIVE_INFINITY).length > 0) await this.#correctFile(first, keys)
+    })
+  }
+
+  async #correctFile(first: number, keys: readonly KeyEntry[]): Promise<void> {
+    const { disk, directory } = this.#options
+    const path = join(directory, idFile(first))
+    const file = await disk.open(path, 'read')
+    try {
+      const ids = await readIdFile(file)
+      if (ids === undefined) return await this.#remove(idFile(first))
+      for (const { offset, was, bytes } of correctedBlocks(ids, keys)) await disk.overwrite(path, offset, was, bytes, false)
+    } catch (error) {
+      if (!(error instanceof RottenIdFile)) throw error
+      await this.#remove(idFile(first))
+    } finally {
+      await file.close().catch(() => undefined)
+    }
   }
 
   /** Removes the files that begin before a position; those of segments that are still there are made again when needed. */

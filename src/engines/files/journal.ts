@@ -12,7 +12,7 @@ import type { Ids } from '../../engine/ids.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Oddity } from '../../engine/port.ts'
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
 import { splitLines } from '../../record/line.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
@@ -46,6 +46,7 @@ export interface JournalParts {
 }
 
 const MOVED: Appended = { moved: true, placed: 0 }
+const NEWLINE = Buffer.from('\n')
 
 export class FilesJournal implements Journal {
   readonly name: string
@@ -158,6 +159,25 @@ export class FilesJournal implements Journal {
 
   lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
     return this.#parts.track(() => this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.lookup(keys, from, before)))
+  }
+
+  overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
+    return this.#parts.track(async () => {
+      if (was.length !== line.length) throw new TypeError('A line can only be written over by one of the same length.')
+      try {
+        const path = join(this.#directory, segmentFile(segment))
+        // With the newlines around it: what stands there must be all of a line.
+        const [before, whole] = at === segment ? [0, was] : [1, Buffer.concat([NEWLINE, was])]
+        const [old, fresh] = [Buffer.concat([whole, NEWLINE]), Buffer.concat([NEWLINE.subarray(0, before), line, NEWLINE])]
+        if (!(await this.#parts.disk.overwrite(path, at - segment - before, old, fresh))) return false
+        const keys = keysOfLine(line, this.#parts.keysOf)
+        if (keys.length > 0) await this.#parts.indexes.use(this.name, this.#makeIndex, (index) => index.correct(keys))
+        return true
+      } catch (error) {
+        if (isMissing(error)) return false
+        throw unwritable(error, 'The journal', 'unknown')
+      }
+    })
   }
 
   purge(before: number): Promise<number> {

@@ -22,6 +22,20 @@ export const nodeDisk: Disk = {
   remove: (path) => unlink(path),
   rename: (from, to) => rename(from, to),
 
+  overwrite: async (path, offset, was, bytes, sync = true) => {
+    // Through a handle of its own: what is opened for appending writes to the end, whatever it is told.
+    const handle = await open(path, O_RDWR)
+    try {
+      const file = new NodeFile(handle)
+      if (!file.readSync(offset, was.length).equals(was)) return false
+      for (let done = 0; done < bytes.length; ) done += writeSync(handle.fd, bytes, done, bytes.length - done, offset + done)
+      if (sync) await file.sync()
+      return true
+    } finally {
+      await handle.close()
+    }
+  },
+
   syncDirectory: async (path) => {
     // Windows cannot open a directory to sync it; docs/format.md states it as a limit.
     if (process.platform === 'win32') return

@@ -94,6 +94,14 @@ export class MemoryJournal implements Journal {
   /** A segment knows its keys itself, once it was asked. */
   remember(): void {}
 
+  async overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
+    return (
+      this.#segments()
+        .find(({ first }) => first === segment)
+        ?.overwrite(at, was, line) ?? false
+    )
+  }
+
   /** A segment ends where its successor begins; so the last one has no end and always stays. */
   async purge(before: number): Promise<number> {
     const segments = this.#segments()

@@ -41,6 +41,18 @@ export class Segment {
     this.#size = size
   }
 
+  /** Puts a line in the place of one of the same length; false if there is none there. */
+  overwrite(at: number, was: Uint8Array, line: Uint8Array): boolean {
+    const begin = at - this.first
+    const held = this.#bytes.subarray(0, this.#size)
+    const isBegin = begin === 0 || held[begin - 1] === NEWLINE
+    if (begin < 0 || !isBegin || held.indexOf(NEWLINE, begin) !== begin + line.length) return false
+    if (!held.subarray(begin, begin + line.length).equals(was)) return false
+    held.set(line, begin)
+    this.#keys = undefined
+    return true
+  }
+
   /** Lines from `from` on, within `limit` bytes, but one line at least where there is one. */
   read(from: number, limit: number): Chunk {
     const begin = Math.max(from - this.first, 0)

@@ -2,7 +2,7 @@
 import type { Calls } from '../../engine/calls.ts'
 import type { Appended, Chunk, Journal } from '../../engine/port.ts'
 import { JournalFold } from '../../record/fold.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Line } from '../../record/line.ts'
 import { type Appends, type JournalKey, lineColumns } from './appends.ts'
@@ -88,6 +88,22 @@ export class PostgresJournal implements Journal {
     this.#parts.calls.track(() => this.#putKeys(segment, keys)).catch(() => undefined)
   }
 
+  overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
+    return this.#parts.calls.track(async () => {
+      if (was.length !== line.length) throw new TypeError('A line can only be written over by one of the same length.')
+      const entries = keysOfLine(line, this.#parts.keysOf)
+      const rows = await this.#do('overwrite', [
+        ...[segment, at, was, line],
+        entries.map(({ key }) => key),
+        entries.map(({ at: position }) => position),
+        entries.map(({ index }) => index),
+        entries.map(({ crc }) => crc),
+        entries.map(({ digest }) => digest),
+      ])
+      return rows.length > 0
+    })
+  }
+
   purge(before: number): Promise<number> {
     return this.#parts.calls.track(async () => {
       const [row] = await this.#do('purge', [before])
@@ -105,7 +121,7 @@ export class PostgresJournal implements Journal {
   }
 
   /** Something that may be done twice. */
-  #do(statement: 'roll' | 'purge' | 'index', values: readonly unknown[]): Promise<Row[]> {
+  #do(statement: 'roll' | 'purge' | 'index' | 'overwrite', values: readonly unknown[]): Promise<Row[]> {
     const { database, statements } = this.#parts
     return database.repeat(statements[statement], [this.#key.space, this.#key.session, ...values], WRITING, 'write')
   }

@@ -136,6 +136,21 @@ SELECT $1, $2, k.key, claimed.first, k.position, k.place, k.length, k.crc, k.dig
 FROM claimed, unnest($4::uuid[], $5::bigint[], $6::int[], $7::int[], $8::text[], $9::uuid[]) AS k(key, position, place, length, crc, digest)`,
     ),
 
+    /** One line by another, and what its keys tell with it. */
+    overwrite: statement(
+      'overwrite',
+      `WITH ${DURABLE},
+changed AS MATERIALIZED (
+  UPDATE ${s}.lines SET line = $6::bytea WHERE ${one} AND segment = $3::bigint AND position = $4::bigint AND line = $5::bytea RETURNING 1
+),
+corrected AS (
+  UPDATE ${s}.keys SET crc = k.crc, digest = k.digest
+  FROM unnest($7::uuid[], $8::bigint[], $9::int[], $10::text[], $11::uuid[]) AS k(key, position, place, crc, digest)
+  WHERE ${one} AND keys.key = k.key AND keys.position = k.position AND keys.place = k.place AND EXISTS (SELECT FROM changed)
+)
+SELECT 1 AS done FROM durable, changed`,
+    ),
+
     names: statement(
       'names',
       `SELECT space, session, name FROM ${s}.journals WHERE (space, session) > ($1::uuid, $2::uuid) ORDER BY space, session LIMIT $3`,

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
-import { purgedFields } from '../../wire/operations.ts'
+import { erasedFields, purgedFields } from '../../wire/operations.ts'
 import { given } from '../given.ts'
 import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
@@ -189,6 +189,24 @@ const purge = route({
   },
 })
 
+const erase = route({
+  method: 'post',
+  path: '/erase',
+  tag: 'admin',
+  summary: 'Destroys everything of an owner, deleted or not. What a session of somebody else reaches is erased message by message.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  long: true,
+  body: z.object({ owner: z.string(), dry_run: z.boolean().default(false) }),
+  result: z.array(schemas.Erased),
+  handle: async ({ store, body: { owner, dry_run } }) => {
+    const result: object[] = []
+    for await (const erased of store.erase({ owner, dryRun: dry_run })) result.push(erasedFields(erased, dry_run))
+    return { result }
+  },
+})
+
 const doctor = route({
   method: 'post',
   path: '/doctor',
@@ -210,4 +228,4 @@ const doctor = route({
   },
 })
 
-export const adminRoutes: readonly Route[] = [whoami, createKey, listKeys, revokeKey, createToken, revokeToken, purge, doctor]
+export const adminRoutes: readonly Route[] = [whoami, createKey, listKeys, revokeKey, createToken, revokeToken, purge, erase, doctor]

@@ -238,6 +238,23 @@ const replace = route({
   },
 })
 
+const erase = route({
+  method: 'delete',
+  path: '/sessions/{id}/messages/{mid}',
+  tag: 'messages',
+  summary: 'Erases a message for good, with everything that was made from it, here and in all forks. Its place stays, with a marker.',
+  scope: 'write',
+  reach: 'session',
+  door: true,
+  result: schemas.Written,
+  handle: async (call) => {
+    const session = await call.session()
+    // Who was let into one session only takes nothing out of another.
+    const written = await session.erase(call.param('mid'), { ...call.write, here: call.principal.session !== null })
+    return { result: writtenFields(session.id, written), version: written.version }
+  },
+})
+
 const entries = route({
   method: 'get',
   path: '/sessions/{id}/entries',
@@ -290,6 +307,7 @@ export const messageRoutes: readonly Route[] = [
   record,
   revisions,
   replace,
+  erase,
   entries,
   putEntries,
 ]

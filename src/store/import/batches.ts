@@ -62,7 +62,8 @@ export class Batches {
       if (revisions.some(({ message }) => digestOf(message) === text.digest)) return false
     }
     const newest = await transcript.newest(id)
-    if (newest === undefined) return false
+    // What was erased here is not brought back.
+    if (newest === undefined || newest.erased) return false
     const { message: content, prior, located } = newest
     const replacement = { target: id, message: text.value, old: digestOf(content), prior }
     await this.#handle.submit({ born: located.born, at: at ?? undefined, ...exact }, (full) => decide.replace(full, replacement))

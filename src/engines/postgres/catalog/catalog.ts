@@ -177,6 +177,9 @@ export class PostgresCatalog implements Catalog {
   }
 
   /** The connections belong to the engine. */
+  /** What was removed is gone for every reader; its pages are freed by the server's vacuum, which only the owner of the tables may hurry. */
+  async scrub(): Promise<void> {}
+
   async close(): Promise<void> {}
 
   async #taskCounts(space: string): Promise<Record<TaskStatus, number>> {

@@ -71,8 +71,9 @@ export class Put {
       [...described.flatMap(titleRows), ...summaries.flatMap(({ put, summary }) => summaryRows(put, summary))],
       'DO NOTHING',
     )
-    for (const { name, retracted } of puts) {
-      for (const archive of retracted) {
+    for (const { name, retracted, erased } of puts) {
+      for (const archive of erased) await this.#removeTexts(name, ['summary'], archive)
+      for (const archive of [...retracted, ...erased]) {
         await this.#removeTexts(name, ['memory'], archive)
         await this.#run('DELETE FROM @.catalog_extractions WHERE name = $1 AND archive = $2', withoutNul(name), archive)
       }

@@ -1,0 +1,20 @@
+/** Looking for what must be gone: as it was said, as JSON writes it, once and twice, and in base64 at each of the three places that a byte can have in it. */
+import { filesOf } from '../store/files-of.ts'
+
+export function formsOf(text: string): string[] {
+  const json = JSON.stringify(text).slice(1, -1)
+  const base64 = [0, 1, 2].map((offset) => {
+    const encoded = Buffer.from(`${'x'.repeat(offset)}${text}`).toString('base64')
+    // Without the ends, which depend on what stands around it.
+    return encoded.slice(offset === 0 ? 0 : 4, -4)
+  })
+  return [text, json, JSON.stringify(json).slice(1, -1), ...base64, ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_'))]
+}
+
+/** The files of a store, and of a word each form that was found in them. */
+export function tracesOf(directory: string, ...words: readonly string[]): string[] {
+  const forms = words.flatMap(formsOf)
+  return filesOf(directory).flatMap(({ path, bytes }) =>
+    forms.filter((form) => bytes.includes(form)).map((form) => `${path.slice(directory.length + 1)}: ${form}`),
+  )
+}
