@@ -428,6 +428,17 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./mcp.ts')).mcp,
   },
   {
+    name: 'expire',
+    about: 'delete sessions that were idle for long, and purge what was deleted long ago; nothing unless told how long',
+    words: [],
+    options: [
+      { flags: '--idle <duration>', about: 'delete what nobody has changed for so long, such as 90d', parse: duration('--idle') },
+      { flags: '--deleted <duration>', about: 'purge what was deleted so long ago, such as 30d', parse: duration('--deleted') },
+      { flags: '--dry-run', about: 'only tell what would be done' },
+    ],
+    load: async () => (await import('./removal.ts')).expire,
+  },
+  {
     name: 'erase',
     about: 'destroy one message, wherever it stands and whatever was made from it; or, with --owner, everything of an owner',
     words: [

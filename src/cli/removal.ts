@@ -1,6 +1,6 @@
-/** `delete`, `restore`, `purge` and `erase`. Only the last two destroy, and nothing is destroyed by itself. */
-import { erasedFields, purgedFields } from '../wire/operations.ts'
-import { wrongUsage } from './arguments.ts'
+/** `delete`, `restore`, `purge`, `expire` and `erase`. Only the last three destroy, and nothing is destroyed by itself. */
+import { erasedFields, expiredFields, purgedFields } from '../wire/operations.ts'
+import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -41,6 +41,29 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
   }
   progress.end()
   out.note(`${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}.`)
+}
+
+interface ExpireOptions {
+  readonly idle?: number
+  readonly deleted?: number
+  readonly dryRun?: boolean
+}
+
+export async function expire(context: Context, _: [], { idle, deleted, dryRun = false }: ExpireOptions): Promise<void> {
+  const { out, signal } = context
+  const store = await context.read()
+  let count = 0
+  for await (const one of store.expire({ ...given({ deleteIdleAfterMs: idle, purgeDeletedAfterMs: deleted }), dryRun })) {
+    const { session, action, since } = one
+    const verb = action === 'kept' ? 'kept, a fork reaches it' : dryRun && action !== 'failed' ? `would be ${action}` : action
+    await out.result(
+      expiredFields(one, dryRun),
+      (colours) => `${inLine(session)}  ${colours.dim(`since ${relativeTime(since, Date.now())}`)}  ${verb}`,
+    )
+    if (action === 'deleted' || action === 'purged') count++
+    if (signal.aborted) break
+  }
+  out.note(`${count} ${dryRun ? 'would be deleted or purged' : 'deleted or purged'}.`)
 }
 
 interface EraseOptions {

@@ -1,6 +1,7 @@
 /** A store at a server: the sessions of one space, which the key says. */
 import type { Finding } from '../doctor/findings.ts'
 import type { ErasedSession, EraseOptions } from '../store/erase-owner.ts'
+import type { Expired, ExpireOptions } from '../store/expire.ts'
 import type { FollowOptions } from '../store/follow.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
@@ -14,7 +15,7 @@ import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
-import { type ErasedFields, erasedOf, type PurgedFields, purgedOf } from '../wire/operations.ts'
+import { type ErasedFields, type ExpiredFields, erasedOf, expiredOf, type PurgedFields, purgedOf } from '../wire/operations.ts'
 import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
 import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
 import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
@@ -129,6 +130,17 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     const body = { older_than_seconds: olderThanMs === undefined ? undefined : olderThanMs / 1000, dry_run: dryRun }
     const { result } = await this.#transport.ask<PurgedFields[]>('POST', '/purge', { body })
     yield* result.map(purgedOf)
+  }
+
+  async *expire({ deleteIdleAfterMs, purgeDeletedAfterMs, dryRun }: ExpireOptions = {}): AsyncGenerator<Expired> {
+    const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
+    const body = {
+      delete_idle_after_seconds: seconds(deleteIdleAfterMs),
+      purge_deleted_after_seconds: seconds(purgeDeletedAfterMs),
+      dry_run: dryRun,
+    }
+    const { result } = await this.#transport.ask<ExpiredFields[]>('POST', '/expire', { body })
+    yield* result.map(expiredOf)
   }
 
   async *erase({ owner, dryRun }: EraseOptions): AsyncGenerator<ErasedSession> {

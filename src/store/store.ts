@@ -4,6 +4,7 @@ import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { Source } from '../transfer/item.ts'
 import type { ErasedSession, EraseOptions } from './erase-owner.ts'
+import type { Expired, ExpireOptions } from './expire.ts'
 import type { ExportOptions } from './export/export.ts'
 import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
@@ -73,6 +74,12 @@ export class Store implements AsyncDisposable {
   /** Removes for good what was deleted long enough ago, but for what a fork still reaches. Tells of each session. */
   purge(options: PurgeOptions = {}): AsyncGenerator<Purged> {
     return purge(this.#parts, options)
+  }
+
+  /** Deletes what was idle for long enough, and purges what was deleted for long enough; nothing unless it is told how long. Tells of each session. */
+  async *expire(options: ExpireOptions = {}): AsyncGenerator<Expired> {
+    const { expire } = await import('./expire.ts')
+    yield* expire(this.#parts, options)
   }
 
   /** Removes everything of an owner for good, whether it was deleted before or not. Tells of each session. */

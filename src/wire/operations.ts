@@ -2,6 +2,7 @@
 import type { Usage } from '../session/state.ts'
 import type { StoredEntry } from '../store/entries.ts'
 import type { ErasedSession } from '../store/erase-owner.ts'
+import type { Expired } from '../store/expire.ts'
 import type { Written } from '../store/handle.ts'
 import type { Purged } from '../store/purge.ts'
 import type { Turn } from '../window/turns.ts'
@@ -64,4 +65,14 @@ export function erasedFields({ session, action, messages }: ErasedSession, dryRu
 
 export function erasedOf({ session_id, action, messages }: ErasedFields): ErasedSession {
   return { session: session_id, action, messages }
+}
+
+export type ExpiredFields = ReturnType<typeof expiredFields>
+
+export function expiredFields({ session, action, since }: Expired, dryRun: boolean) {
+  return { session_id: session, action, since, dry_run: dryRun }
+}
+
+export function expiredOf({ session_id, action, since }: ExpiredFields): Expired {
+  return { session: session_id, action, since }
 }

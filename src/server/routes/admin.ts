@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
-import { erasedFields, purgedFields } from '../../wire/operations.ts'
+import { erasedFields, expiredFields, purgedFields } from '../../wire/operations.ts'
 import { given } from '../given.ts'
 import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
@@ -189,6 +189,34 @@ const purge = route({
   },
 })
 
+const expire = route({
+  method: 'post',
+  path: '/expire',
+  tag: 'admin',
+  summary: 'Deletes what was idle for long enough, and purges what was deleted for long enough; nothing unless it is told how long.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  long: true,
+  body: z.object({
+    delete_idle_after_seconds: z.number().min(0).optional(),
+    purge_deleted_after_seconds: z.number().min(0).optional(),
+    dry_run: z.boolean().default(false),
+  }),
+  result: z.array(schemas.Expired),
+  handle: async ({ store, body }) => {
+    const { delete_idle_after_seconds: idle, purge_deleted_after_seconds: deleted, dry_run } = body
+    const ms = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
+    const result: object[] = []
+    for await (const expired of store.expire({
+      ...given({ deleteIdleAfterMs: ms(idle), purgeDeletedAfterMs: ms(deleted) }),
+      dryRun: dry_run,
+    }))
+      result.push(expiredFields(expired, dry_run))
+    return { result }
+  },
+})
+
 const erase = route({
   method: 'post',
   path: '/erase',
@@ -228,4 +256,15 @@ const doctor = route({
   },
 })
 
-export const adminRoutes: readonly Route[] = [whoami, createKey, listKeys, revokeKey, createToken, revokeToken, purge, erase, doctor]
+export const adminRoutes: readonly Route[] = [
+  whoami,
+  createKey,
+  listKeys,
+  revokeKey,
+  createToken,
+  revokeToken,
+  purge,
+  expire,
+  erase,
+  doctor,
+]

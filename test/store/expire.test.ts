@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/engine/clock.ts'
+import { systemClock } from '../../src/engine/clock.ts'
+import type { ExpireOptions } from '../../src/store/expire.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Application } from '../server/application.ts'
+
+const DAY = 24 * 3600 * 1000
+
+async function openAt(): Promise<{ store: Store; pass: (ms: number) => void }> {
+  let now = Date.UTC(2026, 0, 1)
+  const clock: Clock = { ...systemClock, now: () => now, monotonicMs: () => systemClock.monotonicMs() }
+  const pass = (ms: number): void => {
+    now += ms
+  }
+  return { store: await openStore('memory:', { clock }), pass }
+}
+
+async function told(store: Store, options: ExpireOptions): Promise<string[]> {
+  const all: string[] = []
+  for await (const { session, action } of store.expire(options)) all.push(`${session} ${action}`)
+  return all.sort()
+}
+
+test('nothing expires unless it is told how long', async () => {
+  const { store, pass } = await openAt()
+  await (await store.session('a')).append({ role: 'user', content: 'hi' })
+  await (await store.create({ id: 'gone' })).delete()
+  pass(1000 * DAY)
+  expect(await told(store, {})).toEqual([])
+  await expect(told(store, { deleteIdleAfterMs: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+})
+
+test('what was idle is deleted, what was deleted is purged, and a dry run only tells', async () => {
+  const { store, pass } = await openAt()
+  const idle = await store.create({ id: 'idle' })
+  await (await store.create({ id: 'gone' })).delete()
+  pass(20 * DAY)
+  await (await store.create({ id: 'used' })).append({ role: 'user', content: 'hi' })
+  const options = { deleteIdleAfterMs: 10 * DAY, purgeDeletedAfterMs: 15 * DAY }
+  expect(await told(store, { ...options, dryRun: true })).toEqual(['gone purged', 'idle deleted'])
+  expect((await idle.info()).status).toBe('ok')
+  expect(await told(store, options)).toEqual(['gone purged', 'idle deleted'])
+  expect(await told(store, options)).toEqual([])
+  await idle.restore()
+  expect((await (await store.session('used')).info()).status).toBe('ok')
+  await expect((await store.session('gone')).restore()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('what a session says of itself comes first, also where the space says nothing', async () => {
+  const { store, pass } = await openAt()
+  await store.create({ id: 'short', policies: { retention: { delete_idle_after: 86_400 } } })
+  await store.create({ id: 'stays', policies: { retention: { delete_idle_after: null } } })
+  await store.create({ id: 'usual' })
+  pass(2 * DAY)
+  expect(await told(store, { dryRun: true })).toEqual(['short deleted'])
+  expect(await told(store, { deleteIdleAfterMs: DAY })).toEqual(['short deleted', 'usual deleted'])
+})
+
+test('what a fork reaches is kept', async () => {
+  const { store, pass } = await openAt()
+  const parent = await store.session('parent')
+  await parent.append({ role: 'user', content: 'hi' })
+  await parent.fork({ id: 'fork' })
+  await parent.delete()
+  pass(2 * DAY)
+  expect(await told(store, { purgeDeletedAfterMs: DAY })).toEqual(['parent kept'])
+})
+
+test('over HTTP it needs an operator', async () => {
+  const app = await Application.open()
+  await app.post('/sessions', { session_id: 'a' })
+  const writer = await app.newKey({ scope: 'write' })
+  expect((await app.post('/expire', {}, { key: writer })).error).toMatchObject({ code: 'PERMISSION_DENIED' })
+  expect((await app.post('/expire', {})).result).toEqual([])
+  expect((await app.post('/expire', { delete_idle_after_seconds: 0 })).result).toMatchObject([{ session_id: 'a', action: 'deleted' }])
+})
