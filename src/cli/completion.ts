@@ -1,5 +1,6 @@
 /** `completion`: scripts that complete commands, options and their values, made from the command table. */
-import { COMMANDS, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './commands.ts'
+import { type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './command-spec.ts'
+import { COMMANDS } from './commands.ts'
 import type { Context } from './context.ts'
 
 export async function completion({ out }: Context, [shell]: ['bash' | 'zsh' | 'fish']): Promise<void> {

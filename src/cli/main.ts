@@ -9,7 +9,7 @@
 import { createRequire } from 'node:module'
 import { CommanderError } from 'commander'
 import { wrongUsage } from './arguments.ts'
-import type { CommandSpec } from './commands.ts'
+import type { CommandSpec } from './command-spec.ts'
 import { Context } from './context.ts'
 import { Output } from './output.ts'
 import { makeProgram } from './program.ts'

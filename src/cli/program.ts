@@ -1,6 +1,7 @@
 /** The command table as a parser. What it finds is handed to `start`. */
 import { Argument, Command, Option } from 'commander'
-import { COMMANDS, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './commands.ts'
+import { type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './command-spec.ts'
+import { COMMANDS } from './commands.ts'
 
 type Start = (spec: CommandSpec, words: readonly unknown[], options: Readonly<Record<string, unknown>>) => Promise<void>
 

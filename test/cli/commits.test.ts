@@ -173,9 +173,17 @@ test('archives lists them, and shows one with its overview and its messages', as
     task_id: TASK_ID,
     attempts: 1,
     error: null,
+    spans: [{ from: 2, to: 2 }],
   }
   expect(await cli.json('archives', 'a')).toEqual([
-    { ...second, archive_id: 'archive_001', status: 'failed', abstract: null, error: { code: 'MODEL_FAILED', message: 'no answer' } },
+    {
+      ...second,
+      spans: [{ from: 1, to: 1 }],
+      archive_id: 'archive_001',
+      status: 'failed',
+      abstract: null,
+      error: { code: 'MODEL_FAILED', message: 'no answer' },
+    },
     second,
   ])
   const message = { role: 'user', content: 'Please write the tests.' }
