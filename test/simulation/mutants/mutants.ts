@@ -89,7 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'directories durable before those above them',
     bug: 'After a sync that failed half-way up, the directories below were taken for durable.',
-    seed: 549,
+    seed: 30_200,
     trouble: 'sync',
     edits: [
       {
