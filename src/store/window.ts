@@ -63,9 +63,12 @@ export async function windowOf(
   const summarised = state.archives.filter((archive) => archive.status === 'completed' && (!state.cut || isWhole(archive, branch)))
   const summaries = await summariesOf(session, summarised, transcript)
   const good = summarised.filter(({ number }) => summaries.all.has(number))
-  const recent = await recentOf(without(branch, merged(archivedOf(good))), transcript, { budget, countTokens })
-  const isUnread = recent.older > 0 || good.length > 0
-  const leading = isUnread ? await leadingOf(branch, transcript, countTokens) : undefined
+  const leads = (): ReturnType<typeof leadingOf> => leadingOf(branch, transcript, countTokens)
+  const [recent, first] = await Promise.all([
+    recentOf(without(branch, merged(archivedOf(good))), transcript, { budget, countTokens }),
+    good.length > 0 ? leads() : undefined,
+  ])
+  const leading = first ?? (recent.older > 0 ? await leads() : undefined)
   const recalled = recall === undefined ? [] : await recallFrom(recall, good)
   // Instructions that an archive holds, or that lie too far back, are in force all the same.
   const isNews = leading !== undefined && leading.item.id !== recent.items[0]?.id
@@ -118,10 +121,12 @@ async function summariesOf(
 ): Promise<{ shown: Summary[]; all: Set<number> }> {
   const all = new Set(archives.map(({ number }) => number))
   const shown: Summary[] = []
-  for (const archive of archives.slice(-ABSTRACTS).reverse()) {
-    const { abstract, overview } = await archiveInfo(session, archive, transcript)
-    if (abstract === null || overview === null) all.delete(archive.number)
-    else shown.unshift({ archive: archive.number, abstract, overview })
+  // Side by side: they lie anywhere in the journal.
+  for (const { number, abstract, overview } of await Promise.all(
+    archives.slice(-ABSTRACTS).map((archive) => archiveInfo(session, archive, transcript)),
+  )) {
+    if (abstract === null || overview === null) all.delete(number)
+    else shown.push({ archive: number, abstract, overview })
   }
   return { shown, all }
 }
