@@ -1,5 +1,5 @@
 /**
- * Writers and readers on one journal, and somebody who kills, stops and continues them at random. A writer that was killed is replaced
+ * Writers and readers on one journal, and somebody who kills, stops and continues them at random, one or all. A writer that was killed is replaced
  * by one that takes over its log. Readers are killed too, but seldom: what matters of them is what they have shown.
  */
 import { join } from 'node:path'
@@ -111,6 +111,11 @@ export class Crowd {
 
   #disturb(): void {
     const { random } = this.#options
+    // All at once now and then: one of them has written and not been answered yet.
+    if (random.chance(0.05)) {
+      for (const place of this.#places) if (place.kind === 'writer') this.#kill(place.child)
+      return
+    }
     const { child, kind } = random.pick(this.#places)
     if (random.chance(kind === 'reader' ? 0.1 : 0.4)) this.#kill(child)
     else if (child.running) {
