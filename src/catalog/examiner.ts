@@ -191,7 +191,7 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
 }
 
 function newTail(journal: Journal): Omit<Seen, 'isHot'> {
-  return { journal, tail: new Tail(journal, model) }
+  return { journal, tail: new Tail(journal, model, { readsKeys: false }) }
 }
 
 /** Whether a journal is the one that is known, and no shorter: a store may have been put back to an older state. */

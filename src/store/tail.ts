@@ -31,6 +31,7 @@ const NEWLINE = Buffer.from('\n')
 export class Tail<S> {
   readonly #journal: Journal
   readonly #model: Model<S>
+  readonly #readsKeys: boolean
 
   keys = new Map<KeyHash, KeyEntry>()
   damage: Damage[] = []
@@ -61,9 +62,11 @@ export class Tail<S> {
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
   #suspectFrom: number | undefined
 
-  constructor(journal: Journal, model: Model<S>) {
+  /** `readsKeys` is false for a model that knows of none: then what is held here is not what the segments hold, and is handed to nobody. */
+  constructor(journal: Journal, model: Model<S>, { readsKeys = true }: { readonly readsKeys?: boolean } = {}) {
     this.#journal = journal
     this.#model = model
+    this.#readsKeys = readsKeys
     this.#state = model.initial
   }
 
@@ -320,7 +323,7 @@ export class Tail<S> {
   #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
     // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
     // Nor are they handed over where something was erased: the digests that are held here are of what it was.
-    if (this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
+    if (this.#readsKeys && this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
       this.#journal.remember(this.segment, segment, this.keys)
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)

@@ -86,3 +86,20 @@ test('F22 dedup by content drops a repeated "yes": it is kept as often as it was
   expect(new Set(messages.map(({ id }) => id)).size).toBe(14)
   expect(messages.map(({ id }) => id).sort()).toEqual(made.sort())
 })
+
+test('F21 a client retry duplicates a message: not although a list has met the end of a segment before its writer did', async () => {
+  const limits = { segmentBytes: 1500 }
+  const [here, there] = [await directory().open({ limits }), await directory().open({ limits })]
+  const [session, other] = [await here.session('s'), await there.session('s')]
+  await session.append(ONE, { ids: ['m'] })
+  await here.list()
+  // A session that goes on changing is followed, not read anew.
+  for (let i = 0; i < 2; i++) {
+    await other.append({ content: `${i}` })
+    await here.list()
+  }
+  for (let i = 0; i < 5; i++) await other.append({ content: 'x'.repeat(300) })
+  await here.list()
+  expect(await session.append(ONE, { ids: ['m'] })).toMatchObject({ duplicate: true })
+  expect((await contents(other)).filter((content) => content === ONE.content)).toHaveLength(1)
+})
