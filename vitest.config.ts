@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** What starts processes, servers and threads, or goes through every bit of something: the rest answers within a minute. */
 const SLOW = [
-  'test/{slow,cli,examples,damage,catalog,failures,sabotage}/**/*.test.ts',
+  'test/{slow,cli,examples,damage,catalog,failures,sabotage,erase,adapters}/**/*.test.ts',
   'test/server/{black-box,processes,lazy}.test.ts',
   'test/commit/processes.test.ts',
   'test/window/window.property.test.ts',
