@@ -3,8 +3,10 @@ import { defineConfig } from 'vitest/config'
 /** What starts processes, servers and threads, or goes through every bit of something: the rest answers within a minute. */
 const SLOW = [
   'test/{slow,cli,examples,damage,catalog,failures,sabotage,erase,adapters}/**/*.test.ts',
-  'test/server/{black-box,processes,lazy}.test.ts',
-  'test/commit/processes.test.ts',
+  'test/{server,model,simulation}/**/*.test.ts',
+  'src/engines/files/engine.test.ts',
+  'src/commit/models/extractive.property.test.ts',
+  'test/commit/{processes,once/once}.test.ts',
   'test/window/window.property.test.ts',
 ]
 const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const
