@@ -93,15 +93,18 @@ async function copySegment(
     batch = []
     size = 0
   }
-  for (let next = isThere ? end : segment; ; ) {
+  for (let next = segment; ; ) {
     const chunk = await from.read(segment, next)
     if (chunk === undefined || chunk.next === next) break
     await from.sync(segment)
     for (const line of chunk.lines) {
-      if (isBlank(line.bytes) || line.at >= successor) continue
-      if (size + line.bytes.length > LIMITS.groupTargetBytes) await flush()
-      batch.push(line)
-      size += line.bytes.length + 1
+      const { at, bytes: whole } = line
+      if (isBlank(whole) || at >= successor || at + whole.length < end) continue
+      // A copy that was killed may have ended inside of a line: the rest of it makes it whole.
+      const rest = at < end ? { at: end, bytes: whole.subarray(end - at) } : line
+      if (size + rest.bytes.length > LIMITS.groupTargetBytes) await flush()
+      batch.push(rest)
+      size += rest.bytes.length + 1
     }
     next = chunk.next
   }
@@ -138,9 +141,7 @@ async function digestOf(journal: Journal, end: number): Promise<string> {
 }
 
 function differs(name: string): HoldfastError {
-  return new HoldfastError(
-    'CONFLICT',
-    `The journal ${name} is another one in the second store. Copy to a place of its own; a copy that was torn by a crash has to be removed first.`,
-    { details: { journal: name } },
-  )
+  return new HoldfastError('CONFLICT', `The journal ${name} is another one in the second store. Copy to a place of its own.`, {
+    details: { journal: name },
+  })
 }

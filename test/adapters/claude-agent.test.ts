@@ -19,7 +19,7 @@ import { HoldfastSessionStore } from '../../src/adapters/claude-agent/index.ts'
 import { OPENERS, opened } from './openers.ts'
 
 const SESSION = '0198a1b2-0000-4000-8000-000000000001'
-const KEY = { projectKey: '-work-project', sessionId: SESSION }
+const KEY = { projectKey: '-home-kim-project', sessionId: SESSION }
 
 function said(n: number, text: string, role: 'user' | 'assistant' = 'user'): SessionStoreEntry {
   return {
@@ -28,7 +28,7 @@ function said(n: number, text: string, role: 'user' | 'assistant' = 'user'): Ses
     parentUuid: n === 0 ? null : `0198a1b2-0000-4000-8000-0000000001${String(n - 1).padStart(2, '0')}`,
     sessionId: SESSION,
     timestamp: `2026-01-01T00:00:${String(n).padStart(2, '0')}.000Z`,
-    cwd: '/work/project',
+    cwd: '/home/kim/project',
     message: { role, content: text },
   }
 }

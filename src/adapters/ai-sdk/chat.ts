@@ -28,7 +28,7 @@ export interface RespondOptions<M extends UIMessage> {
   }) => ReadableStream<UIMessageChunk> | Promise<ReadableStream<UIMessageChunk>>
   /** Makes the id of an answer that brings none. */
   readonly generateId?: () => string
-  /** Told if the answer could not be kept. What was sent by then is in the log. */
+  /** Told why an answer broke off, or could not be kept. What was sent by then is in the log. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -101,6 +101,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
       last,
       writers: [shown.writable.getWriter(), folded.writable.getWriter()],
       stopping: stopping.signal,
+      onError,
     })
       .then(async () => {
         const final = await answer
@@ -125,7 +126,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
   }
 
   /** Hands every chunk to the log and to those who listen here. One who has left holds nobody up. */
-  async #pass(chunks: ReadableStream<UIMessageChunk>, { generateId, last, writers, stopping }: Passing<M>): Promise<void> {
+  async #pass(chunks: ReadableStream<UIMessageChunk>, { generateId, last, writers, stopping, onError }: Passing<M>): Promise<void> {
     const write = (chunk: UIMessageChunk): void => {
       this.#log.write(chunk)
       for (const writer of writers) writer.write(chunk).catch(() => undefined)
@@ -147,7 +148,8 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
         // Everybody has to know it by the same id.
         else write({ ...value, messageId: last?.role === 'assistant' ? last.id : generateId() })
       }
-    } catch {
+    } catch (error) {
+      onError?.(error)
       write({ type: 'error', errorText: 'The answer broke off.' })
     } finally {
       for (const writer of writers) writer.close().catch(() => undefined)
@@ -160,6 +162,7 @@ interface Passing<M> {
   readonly last: M | undefined
   readonly writers: readonly WritableStreamDefaultWriter<UIMessageChunk>[]
   readonly stopping: AbortSignal
+  readonly onError: ((error: unknown) => void) | undefined
 }
 
 /** What a stream of chunks comes to. */

@@ -1,5 +1,5 @@
 /** Copies of stores between engines: equal, in both directions, again and again. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -80,4 +80,29 @@ test('a store that has gone its own way is not written over', async () => {
   await expect(copied(first, database)).rejects.toMatchObject({ code: 'CONFLICT' })
   const { messages } = await (await database.session('s')).messages()
   expect(messages.map(({ message }) => message.content)).toEqual(['there'])
+})
+
+test('a copy to a directory that was killed inside of a write goes on where it ended', async () => {
+  const [first, database, whole] = [await opened(directory()), await opened(await newDatabase()), directory()]
+  await (await first.session('s')).append(Array.from({ length: 20 }, (_, i) => ({ id: `m${i}`, role: 'user', content: 'x'.repeat(50) })))
+  for (let i = 0; i < 30; i++) await (await first.session('s')).append({ role: 'user', content: `${i} ${'y'.repeat(100)}` })
+  await copied(first, database)
+  for (const source of [first, database]) {
+    for (let cut = 0; cut < 12; cut++) {
+      const path = join(whole, `${source === first ? 'files' : 'postgres'}-${cut}`)
+      await (await openStore(path)).close()
+      const before = await openStore(path)
+      const [there] = await copied(source, before)
+      await before.close()
+      const segments = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.jsonl'))
+      const torn = join(path, segments.filter((name) => name.startsWith('sessions')).sort()[(5 * cut) % 4] as string)
+      const behind = segments.filter((name) => name.startsWith('sessions') && join(path, name) > torn)
+      for (const name of behind) rmSync(join(path, name))
+      truncateSync(torn, Math.floor((statSync(torn).size * (cut * 37 + 5)) / 450))
+      const after = await opened(path)
+      const [again] = await copied(source, after)
+      expect(again, `${path} cut in ${torn}`).toMatchObject({ status: 'copied', digest: there?.digest })
+      expect(await everything(after)).toEqual(await everything(first))
+    }
+  }
 })
