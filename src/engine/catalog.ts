@@ -182,6 +182,21 @@ export interface MessagePut {
   readonly text: string
 }
 
+/** Where a text that can be found stands: of a message all of it, of a title, a summary or a memory what applies. */
+export interface DocumentPlace {
+  readonly space: string
+  readonly kind: DocumentKind
+  readonly position: number
+  readonly place: number
+  readonly source: number
+  readonly run: number
+  readonly depth: number
+  readonly role: string
+  readonly at: number
+  readonly archive: number | null
+  readonly off: boolean
+}
+
 export interface ListFilter {
   readonly space: string
   /** Each must be a part of the id, the title or a tag; in small letters. */
@@ -251,6 +266,23 @@ export interface StatsRow {
   readonly tasks: Readonly<Record<TaskStatus, number>>
   readonly usage: readonly Usage[]
   readonly days: readonly { readonly day: string; readonly sessions: number; readonly messages: number; readonly tokens: number }[]
+}
+
+/** What the sessions of a space come to, out of one row for each status. Of what was deleted only the bytes count. */
+export function sessionSums(
+  rows: Iterable<Readonly<Record<string, unknown>>>,
+): Pick<StatsRow, 'sessions' | 'live' | 'archived' | 'tokens' | 'bytes'> {
+  const sessions: Record<SessionStatus, number> = { ok: 0, damaged: 0, unreadable: 0, deleted: 0 }
+  const sums = { live: 0, archived: 0, tokens: 0, bytes: 0 }
+  for (const row of rows) {
+    sessions[row.status as SessionStatus] = row.n as number
+    sums.bytes += row.bytes as number
+    if (row.status === 'deleted') continue
+    sums.live += row.live as number
+    sums.archived += row.archived as number
+    sums.tokens += row.tokens as number
+  }
+  return { sessions, ...sums }
 }
 
 export type DocumentKind = 'message' | 'session' | 'summary' | 'memory'

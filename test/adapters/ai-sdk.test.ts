@@ -82,6 +82,28 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect((await there.store.list({ tag: 'ai-sdk-stream' })).sessions).toEqual([])
   })
 
+  test('an answer that breaks off is told to the caller with its cause, to the browser without it, and what there is of it is kept', async () => {
+    const there = await opened(opener)
+    const chat = new HoldfastChat({ store: there.store, chatId: 'chat' })
+    const broken = new Error('the provider hung up')
+    const stream = new ReadableStream<UIMessageChunk>({
+      pull: (controller) => {
+        if (said.length === 0) return controller.error(broken)
+        controller.enqueue(said.shift() as UIMessageChunk)
+      },
+    })
+    const said: UIMessageChunk[] = [{ type: 'start' }, { type: 'text-start', id: 't' }, { type: 'text-delta', id: 't', delta: 'Half' }]
+    const told: unknown[] = []
+    const shown = await all(await chat.respond({ message: user('u1', 'hi'), execute: () => stream, onError: (error) => told.push(error) }))
+    expect(shown.at(-1)).toEqual({ type: 'error', errorText: 'The answer broke off.' })
+    expect(told).toEqual([broken])
+    const [, kept] = await until(async () => {
+      const loaded = await chat.load()
+      return loaded.length === 2 && loaded
+    })
+    expect(kept?.parts).toMatchObject([{ type: 'text', text: 'Half' }])
+  })
+
   test('whoever reconnects gets the answer from its beginning, and what is still to come', async () => {
     const there = await opened(opener)
     const chat = new HoldfastChat({ store: there.store, chatId: 'chat' })

@@ -11,8 +11,8 @@ import {
   type ListQuery,
   type SearchQuery,
   type SessionPut,
-  type SessionStatus,
   type StatsRow,
+  sessionSums,
   type TaskQuery,
   type TaskRow,
   type TextPut,
@@ -165,22 +165,12 @@ export class SqliteCatalog implements Catalog {
   }
 
   async stats(space: string): Promise<StatsRow> {
-    const database = this.#database
-    const sessions: Record<SessionStatus, number> = { ok: 0, damaged: 0, unreadable: 0, deleted: 0 }
-    const sums = { live: 0, archived: 0, tokens: 0, bytes: 0 }
-    for (const row of database.all(
+    const rows = this.#database.all(
       `SELECT status, count(*) AS n, sum(live) AS live, sum(archived) AS archived, sum(tokens) AS tokens, sum(bytes) AS bytes
        FROM sessions WHERE space = ? GROUP BY status`,
       space,
-    )) {
-      sessions[row.status as SessionStatus] = row.n as number
-      sums.bytes += row.bytes as number
-      if (row.status === 'deleted') continue
-      sums.live += row.live as number
-      sums.archived += row.archived as number
-      sums.tokens += row.tokens as number
-    }
-    return { sessions, ...sums, tasks: this.#taskCounts(space), usage: this.#usage(space), days: this.#days(space) }
+    )
+    return { ...sessionSums(rows), tasks: this.#taskCounts(space), usage: this.#usage(space), days: this.#days(space) }
   }
 
   async scrub(): Promise<void> {

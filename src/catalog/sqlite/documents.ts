@@ -1,25 +1,14 @@
 /** Texts that can be found: a row of `documents` and the words of it, always both. */
 import { crc32 } from 'node:zlib'
 import { spaced } from '../../dialect/words.ts'
-import type { DocumentKind } from '../../engine/catalog.ts'
+import type { DocumentKind, DocumentPlace } from '../../engine/catalog.ts'
 import type { Database, Value } from './database.ts'
 
 export const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
 export const ROLES: readonly string[] = ['', 'system', 'user', 'assistant', 'tool']
 
-export interface Document {
+export interface Document extends DocumentPlace {
   readonly sid: number
-  readonly space: string
-  readonly kind: DocumentKind
-  readonly position: number
-  readonly place: number
-  readonly source: number
-  readonly run: number
-  readonly depth: number
-  readonly role: string
-  readonly at: number
-  readonly archive: number | null
-  readonly off: boolean
   readonly text: string
 }
 

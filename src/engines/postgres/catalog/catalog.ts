@@ -13,12 +13,12 @@ import type {
   ListQuery,
   SearchQuery,
   SessionPut,
-  SessionStatus,
   StatsRow,
   TaskQuery,
   TaskRow,
   TextPut,
 } from '../../../engine/catalog.ts'
+import { sessionSums } from '../../../engine/catalog.ts'
 import type { Clock } from '../../../engine/clock.ts'
 import { withNul, withoutNul } from '../../../engine/nul.ts'
 import type { ExtractedMemory } from '../../../session/records.ts'
@@ -154,8 +154,6 @@ export class PostgresCatalog implements Catalog {
   }
 
   async stats(space: string): Promise<StatsRow> {
-    const sessions: Record<SessionStatus, number> = { ok: 0, damaged: 0, unreadable: 0, deleted: 0 }
-    const sums = { live: 0, archived: 0, tokens: 0, bytes: 0 }
     const rows = await this.#all(
       {
         name: 'stats',
@@ -164,16 +162,8 @@ export class PostgresCatalog implements Catalog {
       },
       [withoutNul(space)],
     )
-    for (const row of rows) {
-      sessions[row.status as SessionStatus] = row.n as number
-      sums.bytes += row.bytes as number
-      if (row.status === 'deleted') continue
-      sums.live += row.live as number
-      sums.archived += row.archived as number
-      sums.tokens += row.tokens as number
-    }
     const [tasks, usage, days] = await Promise.all([this.#taskCounts(space), this.#usage(space), this.#days(space)])
-    return { sessions, ...sums, tasks, usage, days }
+    return { ...sessionSums(rows), tasks, usage, days }
   }
 
   /** The connections belong to the engine. */

@@ -1,7 +1,7 @@
 /** What stands in the tables of the catalog, from what was seen of sessions. All texts are without NUL, which PostgreSQL cannot hold. */
 import { hash } from 'node:crypto'
 import { digest } from '../../../engine/canonical.ts'
-import type { DocumentKind, MessagePut, SessionPut, SummaryPut } from '../../../engine/catalog.ts'
+import type { DocumentPlace, MessagePut, SessionPut, SummaryPut } from '../../../engine/catalog.ts'
 import { withoutNul } from '../../../engine/nul.ts'
 import type { Json } from '../../../record/record.ts'
 import { vectorsOf } from './words.ts'
@@ -111,19 +111,8 @@ export function messageRows(name: string, space: string, message: MessagePut): V
   return textRows({ name, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch }, text)
 }
 
-interface Place {
+interface Place extends DocumentPlace {
   readonly name: string
-  readonly space: string
-  readonly kind: DocumentKind
-  readonly position: number
-  readonly place: number
-  readonly source: number
-  readonly run: number
-  readonly depth: number
-  readonly role: string
-  readonly at: number
-  readonly archive: number | null
-  readonly off: boolean
 }
 
 const NO_MESSAGE = { position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', archive: null, off: false }
