@@ -7,9 +7,7 @@ import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
 import { objectText } from '../session/check.ts'
 import type { JsonText } from '../session/json-text.ts'
-import { type Redact, redactor } from '../transfer/redact.ts'
-import { putEntries, readEntry } from './entries.ts'
-import { Handle } from './handle.ts'
+import type { Redact } from '../transfer/redact.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
 
 /** What is about to be written. */
@@ -50,35 +48,4 @@ export function admitText(parts: StoreParts, session: string, message: JsonText)
 /** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */
 export function both(first: BeforeAppend | undefined, redact: Redact): BeforeAppend {
   return (value, about) => redact(first === undefined ? value : first(value, about))
-}
-
-const SESSION = 'redaction'
-const CHANNEL = 'redaction'
-const KEY = 'fingerprints'
-
-/**
- * The key of this store's fingerprints: the same secret has the same marker wherever in the store it was said, and nobody who is handed
- * one can try what it is of. Made when it is first wanted.
- */
-export async function fingerprintKey(parts: StoreParts): Promise<string> {
-  const handle = new Handle({ ...parts, space: STORE_SPACE }, SESSION)
-  for (;;) {
-    const known = await knownKey(handle)
-    if (known !== undefined) return known
-    // Under one key: of several processes that find none, the first one counts.
-    await putEntries(handle, [{ channel: CHANNEL, key: KEY, value: parts.ids.hex(64) }], { key: 'first' }).catch((error: unknown) => {
-      if (!(error instanceof HoldfastError) || error.code !== 'CONFLICT') throw error
-    })
-  }
-}
-
-/** To read with: a store that has no key, or that may only be read, gets one for this time. */
-export async function redactorToRead(parts: StoreParts): Promise<Redact> {
-  const known = await knownKey(new Handle({ ...parts, space: STORE_SPACE }, SESSION))
-  return redactor(known ?? parts.ids.hex(64))
-}
-
-async function knownKey(handle: Handle): Promise<string | undefined> {
-  if ((await handle.state()).status !== 'live') return undefined
-  return (await readEntry(handle, CHANNEL, KEY))?.value as string | undefined
 }
