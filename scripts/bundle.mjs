@@ -34,6 +34,25 @@ const ascii = {
   },
 }
 
+/** What opening a store loads, beyond what is loaded before: almost every command needs all of it, so it comes in one piece. */
+let store
+function ofStore(modules) {
+  if (store !== undefined) return store
+  const reachedFrom = (name) => {
+    const reached = new Set()
+    const visit = (id) => {
+      if (reached.has(id)) return
+      reached.add(id)
+      modules.getModuleInfo(id)?.importedIds.forEach(visit)
+    }
+    visit(join(root, 'dist', name))
+    return reached
+  }
+  const main = reachedFrom('cli/main.js')
+  store = new Set([...reachedFrom('store/open-store.js')].filter((id) => !main.has(id)))
+  return store
+}
+
 await bundleProtocol()
 
 const bundle = await rolldown({
@@ -55,6 +74,7 @@ await bundle.write({
   minify: { compress: true, mangle: { keepNames: true, toplevel: true }, codegen: { removeWhitespace: true } },
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',
+  codeSplitting: { groups: [{ name: (id, modules) => (ofStore(modules).has(id) ? 'store' : null), debugName: 'store' }] },
 })
 await bundle.close()
 
