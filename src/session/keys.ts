@@ -16,10 +16,10 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
   if (typeof key === 'string') add(hashKey('operation', key), 0, digest)
   if (record.type === 'messages.appended') {
     const { messages, ids } = record as unknown as MessagesAppended
-    for (const [index, message] of messages.entries()) {
+    messages.forEach((message, index) => {
       const given = ids?.[index]
       add(hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
-    }
+    })
   } else if (record.type === 'message.replaced' || record.type === 'message.erased') {
     // An erased message is shown with what its last record says, like one that was replaced.
     add(hashKey('replacement', (record as unknown as MessageReplaced | MessageErased).target), 0, NO_DIGEST)

@@ -29,9 +29,12 @@ export class Directories {
 
   /** Makes the names in a directory durable, and the names that lead to it. */
   async sync(path: string): Promise<void> {
+    await this.#disk.syncDirectory(path)
     const synced: string[] = []
-    for (let inner = path; inner !== this.#root && !this.#durable.has(inner); inner = dirname(inner)) synced.push(inner)
-    await Promise.all([path, ...synced.map(dirname)].map((one) => this.#disk.syncDirectory(one)))
+    for (let inner = path; inner !== this.#root && !this.#durable.has(inner); inner = dirname(inner)) {
+      await this.#disk.syncDirectory(dirname(inner))
+      synced.push(inner)
+    }
     // Only now: a directory is durable if all that lead to it are.
     if (this.#durable.size >= REMEMBERED) this.#durable.clear()
     for (const inner of synced) this.#durable.add(inner)
