@@ -88,13 +88,13 @@ test('a damaged feed is a reset, or names journals; it never stops a reader', as
 })
 
 test('a damaged holdfast.json is written anew with a warning, and never taken for a newer one; no session is touched', async () => {
-  await identify(nodeDisk, directory, () => ({ store: 'store-1', made: '2026-11-15T09:30:00.000Z' }))
+  await identify(nodeDisk, directory, 'store-1', '2026-11-15T09:30:00.000Z')
   await mkdir(join(directory, 'sessions'))
   const path = join(directory, 'holdfast.json')
   const bytes = await readFile(path)
   for (const damaged of [...everyFlip(bytes), ...everyCut(bytes)]) {
     await writeFile(path, damaged)
-    expect(await identify(unsynced, directory, () => ({ store: 'store-2', made: '' }))).toHaveLength(1)
+    expect(await identify(unsynced, directory, 'store-2', '')).toHaveLength(1)
     // What was there is still there: the new line stands behind it.
     expect((await readFile(path)).subarray(0, damaged.length).equals(damaged)).toBe(true)
   }

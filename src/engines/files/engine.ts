@@ -42,7 +42,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   await makeRoot(disk, root)
   // What does not depend on each other is done at once: a command that runs for a moment waits for this each time.
   await Promise.all([exclusive ? undefined : requirePromise(disk, root), syncAncestors(disk, root)])
-  const warnings = await identify(disk, root, () => ({ store: ids.next(clock.now()), made: new Date(clock.now()).toISOString() }))
+  const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
   const reserve = new Reserve(disk, root, limits.reserveBytes)
   const directory = join(root, 'feed')
   const [filled, feed] = await Promise.all([

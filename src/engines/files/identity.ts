@@ -12,8 +12,8 @@ import { isFull, isReadOnly, unreadable, unwritable } from './failures.ts'
 
 const FILE = 'holdfast.json'
 
-/** Reads who this store is, or, if it is new, says what `make` answers. Returns what an operator should know. */
-export async function identify(disk: Disk, root: string, make: () => { readonly store: string; readonly made: string }): Promise<string[]> {
+/** Reads who this store is, or says it if the store is new. Returns what an operator should know. */
+export async function identify(disk: Disk, root: string, storeId: string, madeAt: string): Promise<string[]> {
   const found = await read(disk, root)
   if (found !== undefined) {
     check(found)
@@ -24,7 +24,7 @@ export async function identify(disk: Disk, root: string, make: () => { readonly 
   })
   const used = names.includes('sessions')
   let written = true
-  await write(disk, root, { holdfast: FORMAT_VERSION, ...make() }).catch((error: unknown) => {
+  await write(disk, root, { holdfast: FORMAT_VERSION, store: storeId, made: madeAt }).catch((error: unknown) => {
     // What is there can be read all the same.
     if (!used || !(isFull(error) || isReadOnly(error))) throw unwritable(error, 'The store')
     written = false
