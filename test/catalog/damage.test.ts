@@ -37,7 +37,7 @@ function flip(id: string): void {
   )
   const file = join(directory, name ?? '')
   const bytes = readFileSync(file)
-  const at = bytes.indexOf('xxxxxxxx')
+  const at = bytes.indexOf('rotten 0 ') + 20
   bytes[at] = (bytes[at] as number) ^ 1
   writeFileSync(file, bytes)
 }

@@ -1,5 +1,5 @@
 /** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
-import { closeSync, constants, fdatasync, fstatSync, openSync, readdirSync, readSync, watch, writeSync } from 'node:fs'
+import { closeSync, constants, fdatasync, fstatSync, fsync, openSync, readdirSync, readSync, watch, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
@@ -76,6 +76,47 @@ export const blockingDisk: Disk = {
   ...nodeDisk,
   open: async (path, mode) => new BlockingFile(openSync(path, FLAGS[mode], 0o600)),
   list: async (path) => readdirSync(path),
+  syncDirectory: async (path) => {
+    if (process.platform !== 'win32') await sharedSync(path)
+  },
+}
+
+interface Sync {
+  readonly now: Promise<void>
+  next?: Promise<void>
+}
+
+const syncing = new Map<string, Sync>()
+
+/** Sessions that are looked at together lie in the same directory: who comes while a sync of it is under way shares the next one. */
+function sharedSync(path: string): Promise<void> {
+  const running = syncing.get(path)
+  if (running === undefined) return beginSync(path)
+  running.next ??= running.now.then(
+    () => beginSync(path),
+    () => beginSync(path),
+  )
+  return running.next
+}
+
+function beginSync(path: string): Promise<void> {
+  const now = syncDirectoryNow(path)
+  const sync: Sync = { now }
+  syncing.set(path, sync)
+  const ended = (): void => {
+    if (sync.next === undefined) syncing.delete(path)
+  }
+  now.then(ended, ended)
+  return now
+}
+
+async function syncDirectoryNow(path: string): Promise<void> {
+  const fd = openSync(path, O_RDONLY)
+  try {
+    await new Promise<void>((resolve, reject) => fsync(fd, (error) => (error === null ? resolve() : reject(error))))
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /** What is done at once, on the number of an open file. */
