@@ -20,9 +20,10 @@ const TRIES = 100
 /** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
 const CALL_SESSIONS = 1024
 const SLICE_SESSIONS = 128
-/** From so many sessions of a sweep, and so many bytes of text on, another thread reads while this one puts. */
+/** From so many sessions of a sweep, and so many bytes of text on, other threads read while this one puts. */
 const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
+const READERS = 2
 
 /** Lets everything go on that can. */
 export function breath(): Promise<void> {
@@ -66,7 +67,8 @@ export class Indexer {
   #indexing: Promise<boolean> | undefined
   readonly #signal: AbortSignal
   readonly #spawn: (() => Spawned) | undefined
-  #spawned: Spawned | undefined
+  readonly #spawned: Spawned[] = []
+  #turn = 0
   /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
   swept: number | undefined
 
@@ -161,14 +163,16 @@ export class Indexer {
     if (this.#spawn === undefined) return this.#examiner
     const { bytes = 0 } = (await this.catalog.lag()) ?? {}
     if (bytes >= MUCH_BYTES) return this.otherThread()
-    if (this.#spawned !== undefined) await this.close()
+    await this.close()
     return this.#examiner
   }
 
-  /** A reader beside this thread, if there may be one; else it reads itself. */
+  /** A reader beside this thread, if there may be one; else it reads itself. They take turns: while one waits for the disk, the other reads. */
   otherThread(): Examining {
-    if (this.#spawn !== undefined) this.#spawned ??= this.#spawn()
-    return this.#spawned ?? this.#examiner
+    if (this.#spawn === undefined) return this.#examiner
+    const turn = this.#turn++ % READERS
+    this.#spawned[turn] ??= this.#spawn()
+    return this.#spawned[turn]
   }
 
   async #texts(examining: Examining, names: readonly string[]): Promise<TextPut[]> {
@@ -179,11 +183,9 @@ export class Indexer {
     return texts.filter((text) => text !== undefined)
   }
 
-  /** Lets go of the other thread. */
+  /** Lets go of the other threads. */
   async close(): Promise<void> {
-    const spawned = this.#spawned
-    this.#spawned = undefined
-    await spawned?.close()
+    await Promise.all(this.#spawned.splice(0).map((reader) => reader.close()))
   }
 
   async #apply(): Promise<void> {

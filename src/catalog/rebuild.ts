@@ -11,8 +11,9 @@ import { breath, Indexer, type IndexerOptions, isCatalogued } from './indexer.ts
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { draftFile, publishDraft, removeDraft } from './sqlite/file.ts'
 
-/** Sessions that are read together. */
+/** Sessions that are read together, and how many times so many are read ahead of what is put. */
 const BATCH = 64
+const AHEAD = 2
 
 type RebuildOptions = Omit<IndexerOptions, 'catalog'> & { readonly directory: string; readonly ids: Ids }
 
@@ -59,27 +60,31 @@ export class Rebuild {
   }
 
   async #fill(engine: Engine, catalog: SqliteCatalog, indexer: Indexer): Promise<void> {
-    const reader = indexer.otherThread()
-    let batch: string[] = []
-    let reading: Promise<(Whole | undefined)[]> = Promise.resolve([])
-    const next = async (): Promise<void> => {
+    // The next ones are read while these are put, which keeps this thread busy.
+    const reading: Promise<(Whole | undefined)[]>[] = []
+    const putOne = async (): Promise<void> => {
       if (this.#options.signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
-      const wholes = await reading
-      // Read while these are put, which keeps this thread busy.
-      reading = reader.wholes(batch)
-      reading.catch(() => undefined)
-      batch = []
-      await breath()
+      const wholes = (await reading.shift()) ?? []
       await put(catalog, wholes)
       this.sessions += wholes.length
+      await breath()
     }
+    const read = (names: readonly string[]): void => {
+      const wholes = indexer.otherThread().wholes(names)
+      wholes.catch(() => undefined)
+      reading.push(wholes)
+    }
+    let batch: string[] = []
     for await (const name of engine.names()) {
       if (!isCatalogued(name)) continue
       batch.push(name)
-      if (batch.length === BATCH) await next()
+      if (batch.length < BATCH) continue
+      read(batch)
+      batch = []
+      if (reading.length > AHEAD) await putOne()
     }
-    await next()
-    await next()
+    read(batch)
+    while (reading.length > 0) await putOne()
   }
 }
 
