@@ -6,14 +6,13 @@
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Whole } from './examiner.ts'
+import type { Examining, Whole } from './examiner.ts'
 import { breath, Indexer, type IndexerOptions, isCatalogued } from './indexer.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { draftFile, publishDraft, removeDraft } from './sqlite/file.ts'
 
-/** Sessions that are read together, and how many times so many are read ahead of what is put. */
+/** Sessions that are read together. */
 const BATCH = 64
-const AHEAD = 2
 
 type RebuildOptions = Omit<IndexerOptions, 'catalog'> & { readonly directory: string; readonly ids: Ids }
 
@@ -60,31 +59,43 @@ export class Rebuild {
   }
 
   async #fill(engine: Engine, catalog: SqliteCatalog, indexer: Indexer): Promise<void> {
-    // The next ones are read while these are put, which keeps this thread busy.
-    const reading: Promise<(Whole | undefined)[]>[] = []
+    const reading: Reading[] = []
+    let ahead = 1
     const putOne = async (): Promise<void> => {
       if (this.#options.signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
-      const wholes = (await reading.shift()) ?? []
+      const next = reading.shift() as Reading
+      // One thread reads while this one puts. Two do if it has to wait for them, as for a slow disk; otherwise they would only take its processor.
+      ahead = next.isRead ? 1 : 2
+      const wholes = await next.wholes
       await put(catalog, wholes)
       this.sessions += wholes.length
       await breath()
-    }
-    const read = (names: readonly string[]): void => {
-      const wholes = indexer.otherThread().wholes(names)
-      wholes.catch(() => undefined)
-      reading.push(wholes)
     }
     let batch: string[] = []
     for await (const name of engine.names()) {
       if (!isCatalogued(name)) continue
       batch.push(name)
       if (batch.length < BATCH) continue
-      read(batch)
+      reading.push(new Reading(indexer.otherThread(), batch))
       batch = []
-      if (reading.length > AHEAD) await putOne()
+      while (reading.length > ahead) await putOne()
     }
-    read(batch)
+    reading.push(new Reading(indexer.otherThread(), batch))
     while (reading.length > 0) await putOne()
+  }
+}
+
+/** Sessions that are being read. */
+class Reading {
+  readonly wholes: Promise<(Whole | undefined)[]>
+  isRead = false
+
+  constructor(reader: Examining, names: readonly string[]) {
+    this.wholes = reader.wholes(names)
+    const ended = (): void => {
+      this.isRead = true
+    }
+    this.wholes.then(ended, ended)
   }
 }
 
