@@ -59,10 +59,10 @@ export interface CatalogStatus {
 /** How long a search waits for text. */
 const SEARCH_WAIT_MS = 1000
 /**
- * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Four times as long as the look
+ * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Twice as long as the look
  * took, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
  */
-const REST_MS = { least: 200, most: 5000, perWork: 4 }
+const REST_MS = { least: 200, most: 5000, perWork: 2 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
