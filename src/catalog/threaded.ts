@@ -50,8 +50,9 @@ export function askCatalog(directory: string): {
 export function spawnReader(directory: string): Spawned {
   const thread = new Thread({ directory, role: 'reader' })
   return {
-    rows: (sessions, keep) => thread.ask('rows', sessions, keep) as ReturnType<Spawned['rows']>,
+    rows: (sessions, look) => thread.ask('rows', sessions, look) as ReturnType<Spawned['rows']>,
     texts: (sessions) => thread.ask('texts', sessions) as ReturnType<Spawned['texts']>,
+    wholes: (names) => thread.ask('wholes', names) as ReturnType<Spawned['wholes']>,
     close: () => thread.close(),
   }
 }

@@ -54,6 +54,8 @@ export async function repairSession(store: Store, session: string, findings: rea
   try {
     const places = known.map(({ kind, segment, offset, length }) => ({ kind, segment, offset, length }))
     await handle.submit({}, () => acknowledge(places))
+    // What a list flags may be in order now.
+    await store.parts.catalog.notice({ damaged: [], whole: [handle.held.journal.name] })
     return left
   } catch (error) {
     // A deleted session takes no records, and one of which nothing can be read is nobody's.
