@@ -147,6 +147,26 @@ test('a key that comes too often is told when to come back', async () => {
   expect(statuses).toEqual([200, 200, 429, 429])
 })
 
+test('a key that is asked for twice under one Idempotency-Key is one key; asked for otherwise, it is refused', async () => {
+  const app = await Application.open()
+  const headers = { 'idempotency-key': 'k1' }
+  const body = { scope: 'read', name: 'agent', owner: 'kim' }
+  const first = await app.post('/keys', body, { headers })
+  expect((await app.post('/keys', body, { headers })).result).toEqual(first.result)
+  for (const other of [
+    { ...body, scope: 'write' },
+    { ...body, owner: 'lee' },
+    { scope: 'read', name: 'agent' },
+    { ...body, overlap_seconds: 1 },
+  ]) {
+    expect(await app.post('/keys', other, { headers })).toMatchObject({ status: 409, error: { code: 'CONFLICT' } })
+  }
+  expect((await app.get('/keys')).result.filter(({ name }: { name: string }) => name === 'agent')).toHaveLength(1)
+  // Under another administrator's key it is another call.
+  const other = await app.post('/keys', { scope: 'write' }, { headers, key: await app.newKey({ scope: 'admin' }) })
+  expect(other.result.key).not.toBe(first.result.key)
+})
+
 test('who did what is written down, without what was said', async () => {
   const app = await Application.open()
   await app.post('/sessions/a/messages', { role: 'user', content: 'a secret' })
