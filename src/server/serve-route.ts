@@ -70,7 +70,6 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   const body = await bodyOf(route, c)
   const call = callOf(parts, route, c, principal, query, body)
   trail.session = route.reach === 'session' ? call.param('id') : null
-  if (body !== undefined) await endOfTurn()
   const answer = await route.handle(call)
   if (body !== undefined) await endOfTurn()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)

@@ -58,15 +58,6 @@ test('keys are made, listed without what opens, rotated with an overlap, and rev
   expect((await app.send('DELETE', '/keys/none')).status).toBe(404)
 })
 
-test('a key that is made under an operation key is made once', async () => {
-  const app = await Application.open()
-  const headers = { 'idempotency-key': 'k' }
-  const first = await app.post('/keys', { scope: 'read' }, { headers })
-  const again = await app.post('/keys', { scope: 'read' }, { headers })
-  expect(again.result).toEqual(first.result)
-  expect((await app.get('/keys')).result).toHaveLength(2)
-})
-
 test('a key that another process made or revoked counts here', async () => {
   const app = await Application.open()
   const other = new KeyRing(app.store)
