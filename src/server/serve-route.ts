@@ -218,7 +218,7 @@ async function failed(parts: ServerParts, route: Route, c: Context, trail: Trail
   return respond(c, trail, status, body, headers)
 }
 
-async function respond(c: Context, { id }: Trail, status: number, body: string, extra: Record<string, string>): Promise<Response> {
+function respond(c: Context, { id }: Trail, status: number, body: string, extra: Record<string, string>): Response | Promise<Response> {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
@@ -227,7 +227,14 @@ async function respond(c: Context, { id }: Trail, status: number, body: string, 
     ...extra,
   }
   const encoding = body.length < SERVER_LIMITS.compressBytes ? undefined : encodingFor(headerOf(c, 'accept-encoding'))
-  if (encoding === undefined) return new Response(body, { status, headers })
+  return encoding === undefined ? new Response(body, { status, headers }) : compressed(encoding, body, { status, headers })
+}
+
+async function compressed(
+  encoding: 'br' | 'gzip',
+  body: string,
+  { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+): Promise<Response> {
   const bytes =
     encoding === 'br' ? await compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }) : await compressGzip(body)
   const vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
