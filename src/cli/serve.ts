@@ -23,7 +23,7 @@ interface Options {
 /** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
 const LIMITS = { idCacheBytes: 8 * 1024 * 1024 }
 /** By how much V8 lets the memory grow before it looks again for what is no longer used: by itself, to up to four times what is. */
-const GROWTH_PERCENT = 20
+const GROWTH_PERCENT = 10
 
 /** Where the key of this machine is kept: with the store if that is a directory; else at home, under a name that tells which store it is for. */
 function keyFileOf({ directory, address }: Context): string {

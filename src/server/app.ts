@@ -178,7 +178,7 @@ function addProbes(app: OpenAPIHono, parts: ServerParts): void {
       // They tell of all spaces, so they are for whoever runs the server.
       if (principal.space !== parts.store.space) throw new HoldfastError('PERMISSION_DENIED', 'Metrics are for who runs the server.')
       parts.requestLog.flush()
-      return new Response(await parts.metrics.registry.metrics(), { headers: { 'content-type': parts.metrics.registry.contentType } })
+      return new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.registry.contentType } })
     } catch (error) {
       return failure(error)
     }
