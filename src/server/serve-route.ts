@@ -71,6 +71,7 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   const call = callOf(parts, route, c, principal, query, body)
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)
+  // What came together was read together (`body.ts`), and is answered together.
   if (body !== undefined) await endOfTurn()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
   return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
