@@ -88,7 +88,8 @@ class Thread {
   #start(): Worker {
     // In the bundle of the command line, all files are CommonJS.
     const file = import.meta.url.endsWith('.cjs') ? './thread.cjs' : './thread.js'
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data })
+    // What it reads is put and forgotten: a small nursery does, and most of it is cleared where it stands.
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data, resourceLimits: { maxYoungGenerationSizeMb: 12 } })
     worker.unref()
     worker.on('message', ({ id, result, error }: Answer) => {
       const one = this.#waiting.get(id)

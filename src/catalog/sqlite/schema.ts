@@ -111,7 +111,7 @@ INSERT INTO words (words, rank) VALUES ('automerge', ${AUTOMERGE});
 export function prepare(database: Database): void {
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = NORMAL')
-  database.exec('PRAGMA cache_size = -32768')
+  database.exec('PRAGMA cache_size = -16384')
   database.exec('PRAGMA journal_size_limit = 67108864')
   database.exec('PRAGMA wal_autocheckpoint = 8192')
   if (database.get(`SELECT 1 FROM sqlite_master WHERE name = 'meta'`) === undefined) {
