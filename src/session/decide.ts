@@ -163,6 +163,10 @@ export function create(terms: Terms, session: SessionCreated, { ifAbsent = false
 export interface NewMessages {
   readonly messages: readonly JsonText[]
   readonly ids?: readonly (string | null)[] | undefined
+  /** What `hashKey` makes of the ids, where that is known already, of every message. */
+  readonly keys?: readonly KeyHash[] | undefined
+  /** The messages as they stand in the record, with commas between them, where that is known already. */
+  readonly bytes?: Uint8Array | undefined
   readonly tokens: number
   /** When each was said, of what is imported. */
   readonly times?: readonly (string | null)[] | undefined
@@ -176,13 +180,14 @@ export interface NewMessages {
 
 export function append(
   terms: Terms,
-  { messages, ids, tokens, times, parent, entries, guard }: NewMessages,
+  { messages, ids, keys, bytes, tokens, times, parent, entries, guard }: NewMessages,
 ): Operation<SessionState, Outcome> {
   const given = (ids ?? []).flatMap((id, index) =>
-    id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
+    id === null ? [] : [{ id, key: keys?.[index] ?? hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
+  const hashes = given.length === messages.length ? given.map(({ key }) => key) : undefined
   const type = 'messages.appended' as const
-  const texts = messages.map(({ text }) => text).join(',')
+  const texts = bytes === undefined ? messages.map(({ text }) => text).join(',') : ''
   const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
     const found = given.map(({ key }) => known(key))
     const some = given.find((_, index) => found[index] !== undefined)
@@ -214,11 +219,19 @@ export function append(
       key: terms.key,
       digest: terms.digest,
     }
-    const text = `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`
+    const behind = `],${JSON.stringify(rest).slice(1)}`
+    const text = bytes === undefined ? `{"messages":[${texts}${behind}` : (['{"messages":[', bytes, behind] as const)
     const payload = { messages, ...rest } as unknown as JsonObject
-    const write = follows.at === null ? { type, payload, text } : { type, payload, text, parent: follows.at }
+    const write = {
+      type,
+      payload,
+      text,
+      ...(hashes === undefined ? {} : { hashes }),
+      ...(follows.at === null ? {} : { parent: follows.at }),
+      ...(terms.at === undefined ? {} : { at: terms.at }),
+    }
     return {
-      write: terms.at === undefined ? write : { ...write, at: terms.at },
+      write,
       answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
     }
   }
