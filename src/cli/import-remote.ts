@@ -5,6 +5,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { RemoteStore } from '../client/store.ts'
+import { isoTime, systemClock } from '../engine/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { left } from '../store/import/import.ts'
 import { parentsFirst } from '../store/import/order.ts'
@@ -49,17 +50,34 @@ async function send(store: RemoteStore, source: Source, options: ImportOptions):
 
 /** Reads a source here, into memory, and sends what came of it. What was found on the way is told as if it had been read there. */
 async function sendRead(store: RemoteStore, source: Source, options: ImportOptions): Promise<ImportedSession[]> {
-  await using here = await openStore('memory:')
+  await using here = await openStore('memory:', { clock: { ...systemClock, now: () => 0 } })
   const read: ImportedSession[] = []
   for await (const report of here.import([source], options.from === undefined ? {} : { from: options.from })) read.push(report)
   if (!read.some(({ session }) => session !== null)) return read
   const pieces: Buffer[] = []
-  for await (const piece of here.export()) pieces.push(Buffer.from(piece))
+  for await (const piece of here.export()) pieces.push(Buffer.from(piece.replace(/.+/g, withoutNow)))
   const sent = await store.importFile(`${source.name}.jsonl`, await fitting(Buffer.concat(pieces)), { ...options, from: 'holdfast' })
   return read.map((report) => {
     const there = sent.find(({ session }) => session === report.session)
     if (there === undefined) return report
     return { ...report, messages: there.messages, skipped: there.skipped + report.skipped, note: there.note ?? report.note }
+  })
+}
+
+const NOW = isoTime(0)
+
+/**
+ * What has no time in the source happened when it was imported, which is different each time; but what is sent must always be the same, so that it
+ * happens once. So it is told without one, and the server has it happen when it comes.
+ */
+function withoutNow(line: string): string {
+  if (!line.includes(NOW)) return line
+  const { at, outcome, ...item } = JSON.parse(line) as { at?: string; outcome?: { endedAt?: string } }
+  const { endedAt, ...ended } = outcome ?? {}
+  return JSON.stringify({
+    ...item,
+    ...(at === NOW ? {} : { at }),
+    ...(outcome === undefined ? {} : { outcome: { ...ended, ...(endedAt === NOW ? {} : { endedAt }) } }),
   })
 }
 

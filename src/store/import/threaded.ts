@@ -81,7 +81,11 @@ function start(): Worker {
   // In the bundle of the command line, all files are CommonJS.
   const file = import.meta.url.endsWith('.cjs') ? './reader-thread.cjs' : './reader-thread.js'
   // It makes much that is soon garbage, and little that stays.
-  return new Worker(new URL(file, import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 12 } })
+  return new Worker(new URL(file, import.meta.url), {
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
+    // What the process was started with, such as a text to run, is not for it.
+    execArgv: [],
+  })
 }
 
 /** The bytes of a source's files, chunk by chunk, in the order in which they are asked for. */
