@@ -56,8 +56,12 @@ function ofStore(modules) {
 await bundleProtocol()
 
 const bundle = await rolldown({
-  // The catalog's thread is a program of its own.
-  input: { main: join(root, 'dist', 'cli', 'main.js'), thread: join(root, 'dist', 'catalog', 'thread.js') },
+  // Threads are programs of their own.
+  input: {
+    main: join(root, 'dist', 'cli', 'main.js'),
+    thread: join(root, 'dist', 'catalog', 'thread.js'),
+    'reader-thread': join(root, 'dist', 'store', 'import', 'reader-thread.js'),
+  },
   platform: 'node',
   plugins: [noPrograms, ascii],
   external: (id, importer) =>

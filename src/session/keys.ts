@@ -7,7 +7,7 @@ import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, ty
 /** Of a message whose id was made for it: nobody can send that id before. */
 const NO_DIGEST = '0'.repeat(32)
 
-export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
+export function keysOf({ record, hashes, at, end, crc }: Counted): readonly KeyEntry[] {
   const entries: KeyEntry[] = []
   const add = (key: KeyHash, index: number, digest: string): void => {
     entries.push({ key, at, length: end - at, crc, index, digest })
@@ -18,7 +18,7 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
     const { messages, ids } = record as unknown as MessagesAppended
     messages.forEach((message, index) => {
       const given = ids?.[index]
-      add(hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
+      add(hashes?.[index] ?? hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
     })
   } else if (record.type === 'message.replaced' || record.type === 'message.erased') {
     // An erased message is shown with what its last record says, like one that was replaced.

@@ -164,6 +164,10 @@ class FilesEngine implements Engine {
     return name === undefined ? inspectStore(this.#parts.disk, this.#parts.root) : new FilesJournal(name, this.#parts).inspect()
   }
 
+  rederive(name: string): Promise<void> {
+    return new FilesJournal(name, this.#parts).rederive()
+  }
+
   async close(): Promise<void> {
     await this.#calls.close()
     await this.#parts.indexes.close()

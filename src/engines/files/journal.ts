@@ -206,6 +206,18 @@ export class FilesJournal implements Journal {
     })
   }
 
+  /** Id files are derived: they are removed, and made again of the segments. */
+  rederive(): Promise<void> {
+    return this.#parts.track(async () => {
+      const last = (await this.#segments()).at(-1)
+      if (last === undefined) return
+      await this.#parts.indexes.use(this.name, this.#makeIndex, async (index) => {
+        await index.forget(Number.POSITIVE_INFINITY)
+        await index.prepare(last)
+      })
+    })
+  }
+
   inspect(): AsyncGenerator<Oddity> {
     return inspectJournal({
       ...this.#parts,
