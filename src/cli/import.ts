@@ -8,6 +8,7 @@ import type { Source } from '../transfer/item.ts'
 import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
+import { growSlowly } from './memory.ts'
 import { sourcesAt } from './sources.ts'
 import { inLine } from './terminal.ts'
 
@@ -21,6 +22,7 @@ const WATCH_EVERY_MS = 1000
 
 export async function bringIn(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
   const { out, signal } = context
+  growSlowly()
   const take = await taker(context, options)
   const totals = new ImportTotals()
   if (options.watch === true) await watch(context, take, paths, options, totals)
