@@ -22,6 +22,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--no-auth', about: 'no keys: whoever reaches the address may do everything; on loopback only' },
       { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
       { flags: '--redact', about: 'take keys and passwords of known forms out of what is said before it is written' },
+      { flags: '--index-in-clear', about: 'of an encrypted store: keep the catalog on the disk, where titles and words can be read' },
       { flags: '--no-migrate', about: 'leave the tables of a store in PostgreSQL as they are: `holdfast migrate`' },
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
       { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
@@ -314,12 +315,16 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'backup',
     about: 'copy what is new in the store to a backup, while it is in use',
     words: [{ word: '<directory>', about: 'the backup; made if need be, and only ever added to' }],
+    options: [
+      { flags: '--keys <directory>', about: 'of an encrypted store: where to put its wrapped keys, in place of those before', file: true },
+    ],
     load: async () => (await import('./backup.ts')).backup,
   },
   {
     name: 'restore-backup',
     about: 'make a store of a backup, at a place where nothing is',
     words: [{ word: '<directory>', about: 'the backup' }],
+    options: [{ flags: '--keys <directory>', about: 'where the wrapped keys of an encrypted store were put', file: true }],
     load: async () => (await import('./backup.ts')).restore,
   },
   {
@@ -408,6 +413,15 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--dry-run', about: 'only tell which sessions of the owner would be destroyed' },
     ],
     load: async () => (await import('./removal.ts')).erase,
+  },
+  {
+    name: 'encryption',
+    about: 'make a master key; wrap the keys of all sessions anew; or destroy the key of one, which nobody can read from then on',
+    words: [
+      { word: '<action>', about: 'what to do', choices: ['new-key', 'rotate', 'destroy'] },
+      { word: '[what]', about: 'new-key: the file to make; rotate: the file with the next master key; destroy: the id of the session' },
+    ],
+    load: async () => (await import('./encryption.ts')).encryption,
   },
   {
     name: 'completion',

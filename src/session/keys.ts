@@ -1,16 +1,23 @@
 /** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
 import type { Counted } from '../record/fold.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import { isSealed } from '../record/sealing.ts'
 import { digestOf } from './json-text.ts'
 import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
 
 /** Of a message whose id was made for it: nobody can send that id before. */
-const NO_DIGEST = '0'.repeat(32)
+export const NO_DIGEST = '0'.repeat(32)
 
 export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
   const entries: KeyEntry[] = []
   const add = (key: KeyHash, index: number, digest: string): void => {
     entries.push({ key, at, length: end - at, crc, index, digest })
+  }
+  if (isSealed(record)) {
+    // Its writer has listed them, blinded, so that nobody needs to open it for them.
+    const listed = record.keys as readonly [KeyHash, number, string][]
+    for (const [hash, index, blinded] of listed) add(hash, index, blinded === '' ? NO_DIGEST : blinded)
+    return entries
   }
   const { key, digest = NO_DIGEST } = record as Keyed
   if (typeof key === 'string') add(hashKey('operation', key), 0, digest)

@@ -15,7 +15,9 @@
 import type { Chunk, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { overwritten, type Path, partOf } from '../record/erasure.ts'
-import { decodeLine, type Line } from '../record/line.ts'
+import { decodeLine, type Line, readLine } from '../record/line.ts'
+import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
+import { isSealed } from '../record/sealing.ts'
 import { isOn } from '../session/branch.ts'
 import type { Terms } from '../session/decide.ts'
 import * as erasures from '../session/erasures.ts'
@@ -174,7 +176,7 @@ async function lineOf(journal: Journal, found: Found, paths: readonly Path[], ro
   for await (const line of inPlaceFirst(journal, found)) {
     const decoded = decodeLine(line.bytes)
     if (decoded.kind !== 'record' || decoded.record.pos !== found.at) continue
-    const parts = partsOf(line, paths, role)
+    const parts = isSealed(decoded.record) ? await sealedParts(journal, line, decoded.record, paths, role) : partsOf(line, paths, role)
     return { at: found.at, record: found.record.id, old: decoded.crc, new: overwritten(line.bytes, parts).crc, parts }
   }
   throw new HoldfastError('UNAVAILABLE', 'A record went away while it was to be erased: the session was purged meanwhile. Try again.')
@@ -194,6 +196,59 @@ function partsOf(line: Line, paths: readonly Path[], role: string | null): Erase
     const part = partOf(line.bytes, path, wanted, shortest)
     return part === undefined ? [] : [{ ...part, path }]
   })
+}
+
+/**
+ * The same of a sealed line. A message that was sealed by itself goes; of everything else the record is sealed anew without the values. So do the
+ * digests that id files have: a key alone would not keep somebody who has it from trying what the message was.
+ */
+async function sealedParts(
+  journal: Journal,
+  line: Line,
+  raw: JournalRecord,
+  paths: readonly Path[],
+  role: string | null,
+): Promise<ErasedPart[]> {
+  const opened = readLine(line)
+  const { sealing } = journal
+  if (opened.kind !== 'record' || sealing === undefined)
+    throw new HoldfastError('DAMAGED', 'A record that is to be erased cannot be opened.')
+  await sealing.ready()
+  const alone = Array.isArray(raw.messages) ? paths.filter(([name]) => name === 'messages') : []
+  const inData = paths.filter((path) => !alone.includes(path) && path[0] !== undefined && opened.record[path[0]] !== undefined)
+  const parts = alone.flatMap((path) => partAt(line, path, JSON.stringify(sealing.message(raw, path[1] as number, tombstone(role))), '{}'))
+  if (inData.length > 0) {
+    const without = (withRole: boolean): string =>
+      JSON.stringify(sealing.data(raw, payloadWithout(opened.record, raw, inData, withRole ? role : undefined)))
+    parts.push(...partAt(line, ['data'], without(true), without(false)))
+  }
+  const index = paths.find(([name]) => name === 'messages')?.[1] ?? 0
+  for (const [i, [, of, digest]] of (raw.keys as [string, number, string][]).entries()) {
+    // The first may be of the operation, whose digest is of all messages.
+    if (digest !== '' && (of === index || i === 0)) parts.push(...partAt(line, ['keys', i, 2], '""', '""'))
+  }
+  return parts
+}
+
+function partAt(line: Line, path: Path, wanted: string, shortest: string): ErasedPart[] {
+  const part = partOf(line.bytes, path, wanted, shortest)
+  if (part !== undefined && Buffer.byteLength(part.text) > part.to - part.from)
+    throw new HoldfastError('DAMAGED', 'A record that is to be erased would grow. Keep the files and report this.')
+  return part === undefined ? [] : [{ ...part, path }]
+}
+
+/** What is in `data` of a record, without some values: not what stands in the open, or was sealed by itself. A role is kept if it is given. */
+function payloadWithout(opened: JournalRecord, raw: JournalRecord, paths: readonly Path[], role: string | null | undefined): JsonObject {
+  const shown = new Set([...Object.keys(raw), 'messages'].filter((field) => field !== 'messages' || Array.isArray(raw.messages)))
+  const payload = structuredClone(Object.fromEntries(Object.entries(opened).filter(([field]) => !shown.has(field)))) as Record<string, Json>
+  for (const path of paths) {
+    const [name, index] = path as readonly [string, number?]
+    const [wanted, shortest] = fillingOf(path, role ?? null)
+    const filling = JSON.parse(role === undefined ? shortest : wanted) as Json
+    if (index === undefined) payload[name] = filling
+    else (payload[name] as Json[])[index] = filling
+  }
+  return payload as JsonObject
 }
 
 /** What takes the place of a value, and the shortest that it can be. */

@@ -1,8 +1,10 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
 import type { CatalogStatus } from '../catalog/service.ts'
+import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { Source } from '../transfer/item.ts'
+import type { Keyring } from './encryption/keyring.ts'
 import type { ErasedSession, EraseOptions } from './erase-owner.ts'
 import type { Expired, ExpireOptions } from './expire.ts'
 import type { ExportOptions } from './export/export.ts'
@@ -155,6 +157,27 @@ export class Store implements AsyncDisposable {
   async *export(options: ExportOptions = {}): AsyncGenerator<string> {
     const { exportFrom } = await import('./export/export.ts')
     yield* exportFrom(this.#parts, options)
+  }
+
+  /**
+   * Wraps the keys of all sessions anew, by the master key that the store was opened with; it must have been opened with the former one too. Tells how many there are.
+   * Safe to interrupt and to repeat, while the store is in use.
+   */
+  rotateKeys(options: { readonly onProgress?: (done: number) => void } = {}): Promise<number> {
+    return this.#keyring.rewrap(options.onProgress)
+  }
+
+  /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
+  destroyKey(session: string): Promise<boolean> {
+    const { engine, space } = this.#parts
+    return this.#keyring.destroy(engine.name(space, checkId('The id of a session', session)))
+  }
+
+  get #keyring(): Keyring {
+    const { keyring } = this.#parts
+    if (keyring === undefined)
+      throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.')
+    return keyring
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

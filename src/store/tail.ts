@@ -255,14 +255,19 @@ export class Tail<S> {
       }
     }
     const carried = from === undefined ? [] : await this.#countedLines(from, first)
-    const checkpoint = encodeCheckpoint({
-      base: first,
-      id: this.#fold.lastId,
-      at: this.#fold.lastAt,
-      prev: this.#fold.prev,
-      carries: carried.length,
-      state: this.#model.checkpoint(this.state),
-    })
+    const { sealing } = this.#journal
+    await sealing?.ready()
+    const checkpoint = encodeCheckpoint(
+      {
+        base: first,
+        id: this.#fold.lastId,
+        at: this.#fold.lastAt,
+        prev: this.#fold.prev,
+        carries: carried.length,
+        state: this.#model.checkpoint(this.state),
+      },
+      sealing,
+    )
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
     await this.#journal.roll(
@@ -366,7 +371,7 @@ export class Tail<S> {
   async #countedLines(from: number, before: number): Promise<Line[]> {
     const lines = new Map<number, Buffer>()
     const start = (await this.#journal.segments()).findLast((first) => first <= from) ?? 0
-    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false })) {
+    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false, sealed: true })) {
       if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
       lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
     }
