@@ -9,7 +9,7 @@ import type { ServerParts } from '../../src/server/parts.ts'
 import type { Route } from '../../src/server/route.ts'
 import { makeParts, type ServerOptions } from '../../src/server/server.ts'
 import { BASE, ROUTES } from '../../src/server/table.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { type EncryptionOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { storeAddress } from '../store-address.ts'
 
@@ -34,6 +34,7 @@ export interface ApplicationOptions extends ServerOptions {
   readonly clock?: Clock
   readonly wrap?: (engine: Engine) => Engine
   readonly redact?: boolean
+  readonly encryption?: EncryptionOptions
 }
 
 export class Application {
@@ -54,9 +55,15 @@ export class Application {
     clock = systemClock,
     wrap = (engine) => engine,
     redact = false,
+    encryption,
     ...options
   }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where ?? (await storeAddress()), { clock, wrap, redact })
+    const store = await openStore(where ?? (await storeAddress()), {
+      clock,
+      wrap,
+      redact,
+      ...(encryption === undefined ? {} : { encryption }),
+    })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {
