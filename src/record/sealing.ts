@@ -5,7 +5,8 @@
  *     {"v":1,"id":"0198…","at":"…","type":"messages.appended","sealed":"<key>","keys":[…],"messages":["…","…"],"data":"…","prev":"…","pos":4711,"crc":"…"}\n
  *
  *     sealed    the id of the key
- *     keys      what id files know of this record: for each key its blinded hash, its index, and its blinded digest ('' if it has none)
+ *     keys      what id files know of this record: for each key its hash, its index, and its blinded digest ('' if it has none); left out where
+ *               all ids were made from the record's own
  *     messages  of a record with several messages, each sealed by itself, so that one can be taken out without the others
  *     data      the rest of the payload
  *

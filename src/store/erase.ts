@@ -21,6 +21,7 @@ import { isSealed } from '../record/sealing.ts'
 import { isOn } from '../session/branch.ts'
 import type { Terms } from '../session/decide.ts'
 import * as erasures from '../session/erasures.ts'
+import type { SealedKeys } from '../session/keys.ts'
 import { type CommitFinished, type ErasedLine, type ErasedPart, type MessageErased, tombstone } from '../session/records.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
@@ -223,7 +224,7 @@ async function sealedParts(
     parts.push(...partAt(line, ['data'], without(true), without(false)))
   }
   const index = paths.find(([name]) => name === 'messages')?.[1] ?? 0
-  for (const [i, [, of, digest]] of (raw.keys as [string, number, string][]).entries()) {
+  for (const [i, [, of, digest]] of ((raw.keys as SealedKeys | undefined) ?? []).entries()) {
     // The first may be of the operation, whose digest is of all messages.
     if (digest !== '' && (of === index || i === 0)) parts.push(...partAt(line, ['keys', i, 2], '""', '""'))
   }
@@ -258,15 +259,20 @@ function fillingOf([name]: Path, role: string | null): readonly [string, string]
   return name === 'messages' || name === 'message' ? [JSON.stringify(tombstone(role)), '{}'] : ['""', '""']
 }
 
-/** Writes over a line wherever it stands, also one that another process has begun with. */
+/**
+ * Writes over a line wherever it stands, also one that another process has begun with. Somebody may carry it into a new segment meanwhile: one that
+ * was made before the last look is gone through, and whoever makes one later looks again at what he has carried (`Tail.roll`).
+ */
 async function writeOver(journal: Journal, erased: ErasedLine): Promise<void> {
   for (let again = true; again; ) {
+    const last = (await journal.segments()).at(-1)
     again = false
     for await (const { segment, line } of copiesOf(journal, erased.at, erased.record)) {
       const bytes = erasedBytes(line, erased)
       // Somebody else was at it between: it is looked at again.
       if (bytes !== undefined && !bytes.equals(line.bytes)) again ||= !(await journal.overwrite(segment, line.at, line.bytes, bytes))
     }
+    again ||= (await journal.segments()).at(-1) !== last
   }
 }
 

@@ -119,6 +119,7 @@ test('a session whose key was destroyed can be read by nobody, and the others as
   await fill(store)
   await (await store.session('other')).append({ role: 'user', content: 'stays' })
   expect(await store.destroyKey('s')).toBe(true)
+  await expect(contents(store)).rejects.toMatchObject({ code: 'UNREADABLE', details: { reason: 'no session key' } })
   await store.close()
   const again = await directory().open({ encryption })
   await expect(contents(again)).rejects.toMatchObject({ code: 'UNREADABLE', details: { reason: 'no session key' } })

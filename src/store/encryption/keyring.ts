@@ -101,32 +101,28 @@ export class Keyring {
       if (!make) return undefined
       throw keyMissing('locked')
     }
-    for (let n = 0; ; n++) {
-      const id = keyId(journal, n)
-      const found = await this.#read(id)
-      if (found === 'destroyed') continue
-      const key = found ?? (make ? await this.#make(id, journal) : undefined)
-      if (key === undefined) return undefined
-      this.#current.delete(journal)
-      this.#current.set(journal, { key, untilMs: this.#nowMs() + KEPT_MS })
-      if (this.#current.size > KEPT_KEYS) this.#current.delete(this.#current.keys().next().value as string)
-      return key
-    }
+    const id = keyId(journal)
+    const found = await this.#read(id)
+    // A session whose key was destroyed gets no other: what is written to it could not be read together with what it was.
+    if (found === 'destroyed') throw keyMissing('gone')
+    const key = found ?? (make ? await this.#make(id, journal) : undefined)
+    if (key === undefined) return undefined
+    this.#current.delete(journal)
+    this.#current.set(journal, { key, untilMs: this.#nowMs() + KEPT_MS })
+    if (this.#current.size > KEPT_KEYS) this.#current.delete(this.#current.keys().next().value as string)
+    return key
   }
 
   /** Destroys the key of a journal, for good and everywhere. False if there is none. */
   async destroy(journal: string): Promise<boolean> {
-    for (let n = 0; ; n++) {
-      const id = keyId(journal, n)
-      const session = await this.#session()
-      const message = await messageOf(session, id)
-      if (message === undefined) return false
-      if (wrappedOf(message) === undefined) continue
-      await eraseIn(session, id)
-      this.#kept.delete(id)
-      this.#current.delete(journal)
-      return true
-    }
+    const id = keyId(journal)
+    const session = await this.#session()
+    const message = await messageOf(session, id)
+    if (message === undefined || wrappedOf(message) === undefined) return false
+    await eraseIn(session, id)
+    this.#kept.delete(id)
+    this.#current.delete(journal)
+    return true
   }
 
   /** Wraps every key anew, by the first master key. Tells how many there are. Safe to interrupt and to repeat. */
@@ -194,7 +190,8 @@ export class Keyring {
       const session = await this.#session()
       await put(session, id, message)
       const found = await this.#read(id)
-      if (found !== undefined && found !== 'destroyed') return found
+      if (found === 'destroyed') throw keyMissing('gone')
+      if (found !== undefined) return found
     }
   }
 
@@ -267,8 +264,8 @@ export class Keyring {
 }
 
 /** Made from the journal's name, so that processes that make one at the same time make one. */
-function keyId(journal: string, number: number): string {
-  return hash('sha256', `${journal}\0${number}`, 'hex').slice(0, 32)
+function keyId(journal: string): string {
+  return hash('sha256', `key of ${journal}`, 'hex').slice(0, 32)
 }
 
 async function wrap(secret: Uint8Array, id: string, journal: string, master: MasterKey): Promise<WrappedKey> {

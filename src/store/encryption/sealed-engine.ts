@@ -8,6 +8,7 @@ import type { KeyEntry, KeyHash } from '../../record/keys.ts'
 import type { CheckpointDraft, Line } from '../../record/line.ts'
 import type { Draft } from '../../record/record.ts'
 import type { Open, Sealing } from '../../record/sealing.ts'
+import { NO_DIGEST } from '../../session/keys.ts'
 import type { Keyring } from './keyring.ts'
 import type { SessionKey } from './session-key.ts'
 
@@ -71,7 +72,7 @@ class SealedJournal implements Journal {
   readonly sealing: Sealing
   readonly #inner: Journal
   readonly #keyring: Keyring
-  /** Segments with lines from before the store was encrypted: id files have their keys as they are. */
+  /** Segments with lines from before the store was encrypted: id files have their digests as they are. */
   readonly #mixed = new Set<number>()
 
   constructor(inner: Journal, keyring: Keyring) {
@@ -111,24 +112,28 @@ class SealedJournal implements Journal {
     return this.#inner.roll(first, preamble, options)
   }
 
-  /** By both names of each key: as it was written since the store is encrypted, and as it was before. */
   async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    const found = await this.#inner.lookup(keys, from, before)
+    // Hardly ever is one found: of something that is sent again.
+    if (found.every((entry) => entry === undefined || entry.digest === NO_DIGEST)) return found
     const key = await this.#keyring.current(this.name, false)
-    if (key === undefined) return this.#inner.lookup(keys, from, before)
-    const found = await this.#inner.lookup([...keys, ...key.blind(keys)], from, before)
-    return keys.map((hash, i) => {
-      const [plain, blinded] = [found[i], found[keys.length + i]]
-      if (blinded === undefined || (plain !== undefined && plain.at > blinded.at)) return plain
-      return key.unblindEntry(blinded, hash)
-    })
+    if (key === undefined) return found
+    return Promise.all(found.map(async (entry) => (entry !== undefined && (await this.#isSealed(entry)) ? key.unblindEntry(entry) : entry)))
+  }
+
+  /** Whether the line of a key is sealed, and so its digest blinded: what was written before the store was encrypted is not. */
+  async #isSealed({ at, length, digest }: KeyEntry): Promise<boolean> {
+    if (digest === NO_DIGEST) return false
+    const segment = (await this.#inner.segments()).findLast((first) => first <= at)
+    const [line] = segment === undefined ? [] : ((await this.#inner.read(segment, at, length))?.lines ?? [])
+    return line === undefined || line.bytes.length < 3 || SEALED.test(headOf(line))
   }
 
   remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     const key = this.#keyring.atHand(this.name)
     // A hint, and left out where it would not be what the lines say.
     if (key === undefined || this.#mixed.has(segment)) return
-    const blinded = [...keys.values()].map((entry) => key.blindEntry(entry))
-    this.#inner.remember(segment, end, new Map(blinded.map((entry) => [entry.key, entry])))
+    this.#inner.remember(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
   }
 
   overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
@@ -143,9 +148,9 @@ class SealedJournal implements Journal {
     return this.#inner.close()
   }
 
-  #keyOf(segment: number, { bytes }: Line): string | undefined {
-    if (bytes.length < 3) return undefined
-    const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1')
+  #keyOf(segment: number, line: Line): string | undefined {
+    if (line.bytes.length < 3) return undefined
+    const head = headOf(line)
     const id = SEALED.exec(head)?.[1]
     if (id === undefined && !UNSEALED.test(head)) this.#mixed.add(segment)
     return id
@@ -163,6 +168,10 @@ class SealedJournal implements Journal {
       }
     }
   }
+}
+
+function headOf({ bytes }: Line): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1')
 }
 
 function sealingOf(journal: string, keyring: Keyring): Sealing {

@@ -5,20 +5,28 @@
  *             type, and which part of it this is: so a sealed text is good for its own place in its own record and nowhere else.
  *   states    AES-256-GCM for checkpoints. All who help with one must make the same bytes, so its nonce is made from what it seals, with
  *   nonces    HMAC-SHA-256: the same nonce comes again only with the same text, which tells nobody anything.
- *   keys      AES-256 on single blocks, for what id files hold: hashes of ids, and digests of what callers had sent.
+ *   digests   AES-256 on single blocks, for what id files hold of what callers had sent.
  *
  * A nonce is random for each sealing: neither a crash, nor a fork, nor a restored backup can bring one back, because nothing counts.
  */
-import { type Cipher, createCipheriv, createDecipheriv, createHmac, type Decipher, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  type Cipher,
+  type CipherGCM,
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  type Decipher,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
 import type { CheckpointDraft } from '../../record/line.ts'
 import type { Draft, JournalRecord, Json, JsonObject, RecordType } from '../../record/record.ts'
 import { JsonText } from '../../session/json-text.ts'
-import { keysOf, NO_DIGEST } from '../../session/keys.ts'
+import { keysOf, NO_DIGEST, type SealedKeys } from '../../session/keys.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const BLOCK_DIGITS = 32
 
 /** What stays readable without a key: whose journal this is, what was written over, and which damage was taken note of. */
 const IN_THE_OPEN: Partial<Record<string, readonly string[]>> = {
@@ -27,8 +35,6 @@ const IN_THE_OPEN: Partial<Record<string, readonly string[]>> = {
   'damage.acknowledged': ['findings'],
 } satisfies Partial<Record<RecordType, readonly string[]>>
 
-type KeyTriple = readonly [key: KeyHash, index: number, digest: string]
-
 export class SessionKey {
   readonly id: string
   /** The name of the journal that it is for. */
@@ -36,6 +42,9 @@ export class SessionKey {
   readonly #records: Buffer
   readonly #states: Buffer
   readonly #nonces: Buffer
+  /** Made for the next record while the disk works on the last one: making it takes as long as using it. */
+  #next: Ready | undefined
+  #isMaking = false
   readonly #blinding: Cipher
   readonly #unblinding: Decipher
 
@@ -46,7 +55,7 @@ export class SessionKey {
     this.#records = derived('records')
     this.#states = derived('states')
     this.#nonces = derived('nonces')
-    const blocks = derived('keys')
+    const blocks = derived('digests')
     // Without padding each block comes out as it goes in, so that one of each serves for ever.
     this.#blinding = createCipheriv('aes-256-ecb', blocks, null).setAutoPadding(false)
     this.#unblinding = createDecipheriv('aes-256-ecb', blocks, null).setAutoPadding(false)
@@ -54,9 +63,8 @@ export class SessionKey {
 
   /** The fields of a record, as JSON, in place of its payload, whose JSON is `text`. */
   sealPayload(draft: Draft, text: string): string {
-    const { id, type, payload } = draft
-    const keys = keysOf({ kind: 'counted', carried: false, record: { ...payload, id, type } as JournalRecord, at: 0, end: 0, crc: '' })
-    const head = `{"sealed":"${this.id}","keys":${JSON.stringify(this.#blindTriples(keys))}`
+    const { type, payload } = draft
+    const head = hasMadeIdsOnly(draft) ? `{"sealed":"${this.id}"` : `{"sealed":"${this.id}","keys":${JSON.stringify(this.#keysOf(draft))}`
     const messages = type === 'messages.appended' ? (payload.messages as readonly Json[]) : []
     if (messages.length > 1) {
       const sealed = messages.map((message, index) => `"${this.#seal(draft, index, textOf(message))}"`)
@@ -104,28 +112,26 @@ export class SessionKey {
     const text = JSON.stringify(draft.state)
     const identity = checkpointIdentity(this.journal, draft)
     const nonce = createHmac('sha256', this.#nonces).update(identity).update('\0').update(text).digest().subarray(0, NONCE_BYTES)
-    return sealed(this.#states, nonce, identity, text)
-  }
-
-  /** Hashes of keys as id files have them. */
-  blind(keys: readonly KeyHash[]): KeyHash[] {
-    return blocksOf(this.#blinding.update(Buffer.from(keys.join(''), 'hex')))
+    return sealed(readyWith(this.#states, nonce), identity, text)
   }
 
   /** An entry as id files have it, and back. */
   blindEntry(entry: KeyEntry): KeyEntry {
     const { key, digest } = entry
-    const [hash, blinded] = this.blind(digest === NO_DIGEST ? [key] : [key, mixed(digest, key)]) as [KeyHash, KeyHash?]
-    return { ...entry, key: hash, digest: blinded ?? NO_DIGEST }
+    return digest === NO_DIGEST ? entry : { ...entry, digest: this.#block(this.#blinding, mixed(digest, key)) }
   }
 
-  unblindEntry(entry: KeyEntry, key: KeyHash): KeyEntry {
-    if (entry.digest === NO_DIGEST) return { ...entry, key }
-    const [block] = blocksOf(this.#unblinding.update(Buffer.from(entry.digest, 'hex'))) as [string]
-    return { ...entry, key, digest: mixed(block, key) }
+  unblindEntry(entry: KeyEntry): KeyEntry {
+    const { key, digest } = entry
+    return digest === NO_DIGEST ? entry : { ...entry, digest: mixed(this.#block(this.#unblinding, digest), key) }
   }
 
-  #blindTriples(entries: readonly KeyEntry[]): KeyTriple[] {
+  #block(cipher: Cipher | Decipher, digits: string): string {
+    return cipher.update(Buffer.from(digits, 'hex')).toString('hex')
+  }
+
+  #keysOf({ id, type, payload }: Draft): SealedKeys {
+    const entries = keysOf({ kind: 'counted', carried: false, record: { ...payload, id, type } as JournalRecord, at: 0, end: 0, crc: '' })
     return entries.map((entry) => {
       const { key, index, digest } = this.blindEntry(entry)
       return [key, index, digest === NO_DIGEST ? '' : digest]
@@ -133,7 +139,19 @@ export class SessionKey {
   }
 
   #seal(record: Identity, part: string | number, text: string): string {
-    return sealed(this.#records, freshNonce(), this.#identity(record, part), text)
+    return sealed(this.#ready(), this.#identity(record, part), text)
+  }
+
+  #ready(): Ready {
+    const ready = this.#next ?? readyWith(this.#records, freshNonce())
+    this.#next = undefined
+    if (this.#isMaking) return ready
+    this.#isMaking = true
+    setImmediate(() => {
+      this.#isMaking = false
+      this.#next ??= readyWith(this.#records, freshNonce())
+    })
+    return ready
   }
 
   #unseal(key: Buffer, identity: string, text: unknown): string | undefined {
@@ -162,9 +180,19 @@ function checkpointIdentity(journal: string, { id, base }: Pick<CheckpointDraft,
   return `${journal}\0${id}\0checkpoint\0${base}`
 }
 
-function sealed(key: Buffer, nonce: Uint8Array, identity: string, text: string): string {
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(identity))
-  const body = cipher.update(text, 'utf8')
+/** A cipher that was used for nothing yet, with its nonce. */
+interface Ready {
+  readonly cipher: CipherGCM
+  readonly nonce: Uint8Array
+}
+
+function readyWith(key: Buffer, nonce: Uint8Array): Ready {
+  return { cipher: createCipheriv('aes-256-gcm', key, nonce), nonce }
+}
+
+function sealed({ cipher, nonce }: Ready, identity: string, text: string): string {
+  cipher.setAAD(Buffer.from(identity))
+  const body = cipher.update(Buffer.from(text))
   cipher.final()
   return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64')
 }
@@ -182,6 +210,11 @@ function freshNonce(): Uint8Array {
 let pool: Uint8Array = new Uint8Array(0)
 let used = 0
 
+/** Whether a record has no keys but those of messages whose ids are made from its own, as most have. */
+function hasMadeIdsOnly({ type, payload }: Draft): boolean {
+  return type === 'messages.appended' && payload.ids === undefined && payload.key === undefined && payload.entries === undefined
+}
+
 function textOf(message: Json): string {
   const value: unknown = message
   return value instanceof JsonText ? value.text : JSON.stringify(message)
@@ -189,11 +222,6 @@ function textOf(message: Json): string {
 
 function without(payload: JsonObject, fields: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(payload).filter(([field]) => !fields.includes(field)))
-}
-
-function blocksOf(bytes: Buffer): string[] {
-  const digits = bytes.toString('hex')
-  return Array.from({ length: digits.length / BLOCK_DIGITS }, (_, i) => digits.slice(i * BLOCK_DIGITS, (i + 1) * BLOCK_DIGITS))
 }
 
 /** A digest is mixed with the key that it belongs to: of two messages with the same content, nobody sees that it is the same. */
