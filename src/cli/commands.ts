@@ -4,6 +4,7 @@
  */
 import { archive, collect, count, duration, moment, workspace } from './arguments.ts'
 import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { OPERATING } from './operating-commands.ts'
 
 const ID = { word: '<id>', about: 'id of the session' }
 const DESCRIBING: readonly OptionSpec[] = [
@@ -414,15 +415,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: async () => (await import('./removal.ts')).erase,
   },
-  {
-    name: 'encryption',
-    about: 'make a master key; wrap the keys of all sessions anew; or destroy the key of one, which nobody can read from then on',
-    words: [
-      { word: '<action>', about: 'what to do', choices: ['new-key', 'rotate', 'destroy'] },
-      { word: '[what]', about: 'new-key: the file to make; rotate: the file with the next master key; destroy: the id of the session' },
-    ],
-    load: async () => (await import('./encryption.ts')).encryption,
-  },
+  ...OPERATING,
   {
     name: 'completion',
     about: 'print a script that completes words in a shell',

@@ -38,7 +38,9 @@ export class Context {
   }
 
   /** The store, for a command that needs it in this process; undefined if it is at a server. */
-  async local(options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact' | 'migrate' | 'encryption'> = {}): Promise<Store | undefined> {
+  async local(
+    options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
+  ): Promise<Store | undefined> {
     const where = this.#where()
     return isServer(where) ? undefined : this.#openHere(where, options)
   }
@@ -113,7 +115,10 @@ export class Context {
     return masterKey === undefined ? undefined : { masterKey }
   }
 
-  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate' | 'encryption'> = {}): Promise<Store> {
+  async #openHere(
+    where: string,
+    options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
+  ): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
       const store = await openStore(where, { ...given({ encryption: this.encryption, space: this.#options.space }), ...options })

@@ -35,7 +35,7 @@ async function rotate(context: Context, file: string): Promise<void> {
 
 async function destroy(context: Context, session: string): Promise<void> {
   const { out } = context
-  const destroyed = await (await context.here('write')).destroyKey(session)
+  const destroyed = await (await context.write()).destroyKey(session)
   await out.result({ session_id: session, destroyed })
   out.note(destroyed ? `The key of "${session}" is gone. Nobody can read it, here or in a backup.` : `"${session}" has no key.`)
 }

@@ -57,7 +57,14 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   const { encryption } = context
   if (indexInClear && encryption === undefined) throw wrongUsage('--index-in-clear goes with a master key.')
   const sealed = encryption === undefined ? {} : { encryption: { ...encryption, indexInClear } }
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact, migrate, ...sealed })
+  const store = await context.local({
+    wrap: (engine) => metrics.meter(calm(engine)),
+    limits: LIMITS,
+    redact,
+    migrate,
+    quotas: (limit) => metrics.quotaRefused(limit),
+    ...sealed,
+  })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins, mcpWrite }) })

@@ -16,6 +16,7 @@ import { type MasterKey, masterKeyOf } from './encryption/master-key.ts'
 import { SealedEngine } from './encryption/sealed-engine.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import type { StoreParts } from './parts.ts'
+import { type Quota, Quotas } from './quotas.ts'
 import { Replicas } from './replicas.ts'
 import { Store } from './store.ts'
 
@@ -30,6 +31,8 @@ export interface OpenOptions {
   readonly beforeAppend?: BeforeAppend
   /** Seals everything that is written, with a key for each session that the master key wraps. */
   readonly encryption?: EncryptionOptions
+  /** Enforces the quotas that were set for spaces; a function is told of everything that is refused, by which limit. */
+  readonly quotas?: boolean | ((limit: keyof Quota) => void)
   /** Takes keys, tokens and passwords of known forms out of what is said before it is written. */
   readonly redact?: boolean
   readonly clock?: Clock
@@ -67,9 +70,11 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
   const catalog = new CatalogDoor({ engine, clock, ids, threaded, ...(keyring === undefined || indexed ? {} : { inMemory: true }) })
   const { beforeAppend } = options
   const shared = { engine, clock, ids, replicas, catalog, space }
+  const { quotas } = options
   const parts: StoreParts = {
     ...shared,
     ...(beforeAppend === undefined ? {} : { beforeAppend }),
+    ...(quotas === undefined || quotas === false ? {} : { quotas: new Quotas(shared, quotas === true ? undefined : quotas) }),
     ...(keyring === undefined ? {} : { keyring }),
   }
   keyring?.attach(shared)

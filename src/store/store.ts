@@ -13,6 +13,7 @@ import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
+import { type Quota, Quotas } from './quotas.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
 import { readShared, type SharedView } from './shares.ts'
@@ -159,6 +160,21 @@ export class Store implements AsyncDisposable {
     yield* exportFrom(this.#parts, options)
   }
 
+  /** How much this space, or a key of a server, may hold and add. Enforced by whoever opened the store with `quotas`, such as a server. */
+  quota(of: { readonly key?: string } = {}): Promise<Quota> {
+    return this.#quotas.get(of.key === undefined ? { space: this.space } : { key: of.key })
+  }
+
+  /** In place of what was said before; an empty one takes it away. */
+  async setQuota(quota: Quota, of: { readonly key?: string } = {}): Promise<Quota> {
+    await this.#quotas.set(of.key === undefined ? { space: this.space } : { key: of.key }, quota)
+    return this.quota(of)
+  }
+
+  get #quotas(): Quotas {
+    return this.#parts.quotas ?? new Quotas(this.#parts)
+  }
+
   /**
    * Wraps the keys of all sessions anew, by the master key that the store was opened with; it must have been opened with the former one too. Tells how many there are.
    * Safe to interrupt and to repeat, while the store is in use.
@@ -168,9 +184,12 @@ export class Store implements AsyncDisposable {
   }
 
   /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
-  destroyKey(session: string): Promise<boolean> {
-    const { engine, space } = this.#parts
-    return this.#keyring.destroy(engine.name(space, checkId('The id of a session', session)))
+  async destroyKey(session: string): Promise<boolean> {
+    const { engine, space, replicas } = this.#parts
+    const name = engine.name(space, checkId('The id of a session', session))
+    const destroyed = await this.#keyring.destroy(name)
+    replicas.forget(name)
+    return destroyed
   }
 
   get #keyring(): Keyring {

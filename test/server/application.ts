@@ -9,7 +9,7 @@ import type { ServerParts } from '../../src/server/parts.ts'
 import type { Route } from '../../src/server/route.ts'
 import { makeParts, type ServerOptions } from '../../src/server/server.ts'
 import { BASE, ROUTES } from '../../src/server/table.ts'
-import { type EncryptionOptions, openStore } from '../../src/store/open-store.ts'
+import { type EncryptionOptions, type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { storeAddress } from '../store-address.ts'
 
@@ -35,6 +35,7 @@ export interface ApplicationOptions extends ServerOptions {
   readonly wrap?: (engine: Engine) => Engine
   readonly redact?: boolean
   readonly encryption?: EncryptionOptions
+  readonly quotas?: NonNullable<OpenOptions['quotas']>
 }
 
 export class Application {
@@ -56,12 +57,14 @@ export class Application {
     wrap = (engine) => engine,
     redact = false,
     encryption,
+    quotas = false,
     ...options
   }: ApplicationOptions = {}): Promise<Application> {
     const store = await openStore(where ?? (await storeAddress()), {
       clock,
       wrap,
       redact,
+      quotas,
       ...(encryption === undefined ? {} : { encryption }),
     })
     const parts = await makeParts(store, { worker: false, ...options })
