@@ -74,9 +74,11 @@ const { values } = parseArgs({
 })
 
 const only = values.only?.split(',') ?? BENCHMARKS.map(({ name }) => name)
-const unknown = only.find((one) => !BENCHMARKS.some(({ name }) => name === one))
+/** By its name, or together with those that begin alike: `catalog` is all of the catalog. */
+const isNamed = ({ name }: Benchmark, by: string): boolean => name === by || name.startsWith(`${by}-`)
+const unknown = only.find((one) => !BENCHMARKS.some((benchmark) => isNamed(benchmark, one)))
 if (unknown !== undefined) fail(`There is no benchmark "${unknown}"; there are ${BENCHMARKS.map(({ name }) => name).join(', ')}.`)
-const chosen = BENCHMARKS.filter(({ name }) => only.includes(name))
+const chosen = BENCHMARKS.filter((benchmark) => only.some((one) => isNamed(benchmark, one)))
 if (values.write && values.quick) fail('A quick run says little: leave out --quick, or --write.')
 
 await mkdir(values.dir, { recursive: true })

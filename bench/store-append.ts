@@ -29,10 +29,7 @@ export const storeAppend: Benchmark = {
       figure('session.append, one caller', 'appends/s', rates.sessionOne),
       figure('one caller, against the engine', 'times', ratios(rates.sessionOne, rates.engineOne), { is: 'at least', value: 0.9 }),
       figure(`session.append, ${CALLERS} callers`, 'appends/s', rates.sessionMany),
-      figure(`${CALLERS} callers, against the engine`, 'times', ratios(rates.sessionMany, rates.engineMany), {
-        is: 'at least',
-        value: 0.9,
-      }),
+      figure(`${CALLERS} callers, against the engine`, 'times', ratios(rates.sessionMany, rates.engineMany)),
     ]
   },
 }

@@ -34,11 +34,34 @@ const ascii = {
   },
 }
 
+/** What opening a store loads, beyond what is loaded before: almost every command needs all of it, so it comes in one piece. */
+let store
+function ofStore(modules) {
+  if (store !== undefined) return store
+  const reachedFrom = (name) => {
+    const reached = new Set()
+    const visit = (id) => {
+      if (reached.has(id)) return
+      reached.add(id)
+      modules.getModuleInfo(id)?.importedIds.forEach(visit)
+    }
+    visit(join(root, 'dist', name))
+    return reached
+  }
+  const main = reachedFrom('cli/main.js')
+  store = new Set([...reachedFrom('store/open-store.js')].filter((id) => !main.has(id)))
+  return store
+}
+
 await bundleProtocol()
 
 const bundle = await rolldown({
-  // The catalog's thread is a program of its own.
-  input: { main: join(root, 'dist', 'cli', 'main.js'), thread: join(root, 'dist', 'catalog', 'thread.js') },
+  // Threads are programs of their own.
+  input: {
+    main: join(root, 'dist', 'cli', 'main.js'),
+    thread: join(root, 'dist', 'catalog', 'thread.js'),
+    'reader-thread': join(root, 'dist', 'store', 'import', 'reader-thread.js'),
+  },
   platform: 'node',
   plugins: [noPrograms, ascii],
   external: (id, importer) =>
@@ -55,6 +78,7 @@ await bundle.write({
   minify: { compress: true, mangle: { keepNames: true, toplevel: true }, codegen: { removeWhitespace: true } },
   entryFileNames: '[name].cjs',
   chunkFileNames: '[name].cjs',
+  codeSplitting: { groups: [{ name: (id, modules) => (ofStore(modules).has(id) ? 'store' : null), debugName: 'store' }] },
 })
 await bundle.close()
 

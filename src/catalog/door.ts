@@ -7,6 +7,7 @@ import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Verified } from './indexer.ts'
 import type { CatalogRequests } from './service.ts'
 
 export interface DoorOptions {
@@ -53,6 +54,16 @@ export class CatalogDoor {
       if (!(error instanceof CatalogUnavailable)) throw error
       if (error.reason === 'busy')
         throw new HoldfastError('UNAVAILABLE', `The catalog is busy. ${error.message} Try again.`, { outcome: 'unknown' })
+    }
+  }
+
+  /** Tells the catalog, if there is one, what somebody has found who read all of some sessions. Where it cannot be used, nothing is told. */
+  async notice(verified: Verified): Promise<void> {
+    if (this.#asked === undefined && !(await this.#isThere())) return
+    try {
+      await this.ask('notice', verified)
+    } catch (error) {
+      if (!(error instanceof CatalogUnavailable)) throw error
     }
   }
 

@@ -19,9 +19,22 @@ import { MessageReader } from './message-reader.ts'
 /** What looks at sessions: an examiner, or one in another thread. */
 export interface Examining {
   /** The rows of some sessions; undefined where there is none. `known` must have been asked for before: what is read is at least as new. */
-  rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]>
+  rows(sessions: readonly Asked<Known | undefined>[], look: Look): Promise<(SessionPut | undefined)[]>
   /** The text behind what is known, a bounded piece of each; undefined where there is nothing to tell. */
   texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]>
+  /** Both of sessions of which nothing is known, read once. */
+  wholes(names: readonly string[]): Promise<(Whole | undefined)[]>
+}
+
+/**
+ * Why sessions are looked at. `announced`: they have changed, and go on changing, so the ends of their journals are kept. `swept`: they may have
+ * changed. `damaged`: somebody says that they are, or are no longer; all of them is read, and not only the end.
+ */
+export type Look = 'announced' | 'swept' | 'damaged'
+
+export interface Whole {
+  readonly row: SessionPut
+  readonly text: TextPut | undefined
 }
 
 export interface Asked<K> {
@@ -56,21 +69,34 @@ export class Examiner implements Examining {
     this.#spaces = spaces
   }
 
-  rows(sessions: readonly Asked<Known | undefined>[], keep: boolean): Promise<(SessionPut | undefined)[]> {
-    return sideBySide(sessions, ({ name, known }) => this.#row(name, known, keep))
+  rows(sessions: readonly Asked<Known | undefined>[], look: Look): Promise<(SessionPut | undefined)[]> {
+    return sideBySide(sessions, ({ name, known }) => {
+      if (look === 'damaged') this.#tails.delete(name)
+      return this.#row(name, known, look === 'announced', look === 'damaged')
+    })
   }
 
   texts(sessions: readonly Asked<Known>[]): Promise<(TextPut | undefined)[]> {
     return sideBySide(sessions, ({ name, known }) => this.#text(name, known))
   }
 
-  async #row(name: string, known: Known | undefined, keep: boolean): Promise<SessionPut | undefined> {
+  wholes(names: readonly string[]): Promise<(Whole | undefined)[]> {
+    return sideBySide(names, async (name) => {
+      const row = await this.#row(name, undefined, true, true)
+      if (row === undefined) return undefined
+      const text = row.mark.end > 0 ? await this.#text(name, knownOf(row)) : undefined
+      this.#tails.delete(name)
+      return { row, text }
+    })
+  }
+
+  async #row(name: string, known: Known | undefined, keep: boolean, thorough: boolean): Promise<SessionPut | undefined> {
     try {
       const seen = await this.#see(name, keep)
       const { state, damage } = seen.tail
       // Nothing that could be read is not nothing.
       if (state.purged || (state.status === 'absent' && !isDamaged(damage))) return undefined
-      return await this.#rowOf(name, known, seen)
+      return await this.#rowOf(name, known, seen, thorough)
     } catch (error) {
       this.#tails.delete(name)
       if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
@@ -127,14 +153,17 @@ export class Examiner implements Examining {
     return { journal, tail, isHot: held !== undefined }
   }
 
-  async #rowOf(name: string, known: Known | undefined, { journal, tail, isHot }: Seen): Promise<SessionPut> {
+  async #rowOf(name: string, known: Known | undefined, { journal, tail, isHot }: Seen, thorough: boolean): Promise<SessionPut> {
     const { state } = tail
     const mark: Mark = { end: tail.end, crc: tail.prev }
     const anew = known !== undefined && (known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
     const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
-    const info = infoOf(id, state, tail.damage)
+    const atEnd = infoOf(id, state, tail.damage)
+    // What was found damaged stays so, whatever is appended, until all of it is read again.
+    const isHurt = thorough ? await this.#isHurt(journal, tail) : known?.status === 'damaged' && known.mark.end >= 0 && !anew
+    const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
     const [first = 0] = tail.segment === 0 ? [] : await journal.segments()
     const own = state.archives.filter(isOwn)
     return {
@@ -160,6 +189,13 @@ export class Examiner implements Examining {
       retracted: own.filter(({ retracted }) => retracted).map(({ number }) => number),
       erased: own.filter(({ erased, status }) => erased !== undefined && status !== 'completed').map(({ number }) => number),
     }
+  }
+
+  /** Whether something in front of the segments that the tail has read is damaged. */
+  async #isHurt(journal: Journal, { state, segment }: Tail<SessionState>): Promise<boolean> {
+    if (segment <= state.born) return false
+    const { isWhole } = await import('../doctor/doctor.ts')
+    return !(await isWhole(this.#engine, journal, state))
   }
 
   async #ill(name: string, known: Known | undefined, status: 'damaged' | 'unreadable'): Promise<SessionPut> {
@@ -192,6 +228,11 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
 
 function newTail(journal: Journal): Omit<Seen, 'isHot'> {
   return { journal, tail: new Tail(journal, model, { readsKeys: false }) }
+}
+
+/** What a catalog knows once it has this row and nothing else. */
+function knownOf({ mark, status, space, born }: SessionPut): Known {
+  return { mark, status, space, born, generation: 0, text: { end: 0, at: 0, crc: '' }, branch: [] }
 }
 
 /** Whether a journal is the one that is known, and no shorter: a store may have been put back to an older state. */

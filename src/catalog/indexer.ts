@@ -6,10 +6,12 @@
  * longer holds; then the session is looked at again.
  */
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
+import { spaceName } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner, type Examining, sideBySide } from './examiner.ts'
+import { STORE_SPACE } from '../store/parts.ts'
+import { Examiner, type Examining, type Look, sideBySide } from './examiner.ts'
 
 /** Rows in one put. */
 const BATCH = 128
@@ -18,18 +20,32 @@ const TRIES = 100
 /** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
 const CALL_SESSIONS = 1024
 const SLICE_SESSIONS = 128
-/** From so many sessions of a sweep, and so many bytes of text on, another thread reads while this one puts. */
+/** From so many sessions of a sweep, and so many bytes of text on, other threads read while this one puts. */
 const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
+const READERS = 2
 
 /** Lets everything go on that can. */
 export function breath(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+const STORES_OWN = `${spaceName(STORE_SPACE)}/`
+
+/** The store's own facts are sessions of nobody: nobody lists or searches them, and they would be most of what changes. */
+export function isCatalogued(name: string): boolean {
+  return !name.startsWith(STORES_OWN)
+}
+
+/** What somebody found who has read all of some sessions. */
+export interface Verified {
+  readonly damaged: readonly string[]
+  readonly whole: readonly string[]
+}
+
 export type Spawned = Examining & { close(): Promise<void> }
 
-interface IndexerOptions {
+export interface IndexerOptions {
   readonly engine: Engine
   readonly catalog: Catalog
   /** Where to look for sessions that cannot tell their own space. */
@@ -51,7 +67,8 @@ export class Indexer {
   #indexing: Promise<boolean> | undefined
   readonly #signal: AbortSignal
   readonly #spawn: (() => Spawned) | undefined
-  #spawned: Spawned | undefined
+  readonly #spawned: Spawned[] = []
+  #turn = 0
   /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
   swept: number | undefined
 
@@ -88,12 +105,13 @@ export class Indexer {
       let batch: string[] = []
       let before = Promise.resolve()
       for await (const name of this.#engine.names()) {
+        if (!isCatalogued(name)) continue
         met.add(name)
         batch.push(name)
         if (batch.length < BATCH) continue
         if (this.#signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
         // One batch is read while the one before is put.
-        const looking = this.#look(batch, met.size < MANY_SESSIONS ? this.#examiner : this.#otherThread())
+        const looking = this.#look(batch, met.size < MANY_SESSIONS ? this.#examiner : this.otherThread())
         looking.catch(() => undefined)
         await before
         before = looking
@@ -144,14 +162,17 @@ export class Indexer {
   async #reader(): Promise<Examining> {
     if (this.#spawn === undefined) return this.#examiner
     const { bytes = 0 } = (await this.catalog.lag()) ?? {}
-    if (bytes >= MUCH_BYTES) return this.#otherThread()
-    if (this.#spawned !== undefined) await this.close()
+    if (bytes >= MUCH_BYTES) return this.otherThread()
+    await this.close()
     return this.#examiner
   }
 
-  #otherThread(): Examining {
-    if (this.#spawn !== undefined) this.#spawned ??= this.#spawn()
-    return this.#spawned ?? this.#examiner
+  /** A reader beside this thread, if there may be one; else it reads itself. They take turns: while one waits for the disk, the other reads. */
+  otherThread(): Examining {
+    if (this.#spawn === undefined) return this.#examiner
+    const turn = this.#turn++ % READERS
+    this.#spawned[turn] ??= this.#spawn()
+    return this.#spawned[turn]
   }
 
   async #texts(examining: Examining, names: readonly string[]): Promise<TextPut[]> {
@@ -162,39 +183,50 @@ export class Indexer {
     return texts.filter((text) => text !== undefined)
   }
 
-  /** Lets go of the other thread. */
+  /** Lets go of the other threads. */
   async close(): Promise<void> {
-    const spawned = this.#spawned
-    this.#spawned = undefined
-    await spawned?.close()
+    await Promise.all(this.#spawned.splice(0).map((reader) => reader.close()))
   }
 
   async #apply(): Promise<void> {
     const from = await this.catalog.cursor()
     const { cursor, names, reset } = await this.#engine.changes(from ?? undefined)
     if (reset) await this.sweep()
-    else await this.#look([...new Set([...names, ...(await this.catalog.unreadable())])], this.#examiner, true)
+    else await this.#look([...new Set([...names.filter(isCatalogued), ...(await this.catalog.unreadable())])], this.#examiner, 'announced')
     await this.catalog.advance(from, cursor)
   }
 
-  /** Puts the rows of some sessions. `announced`: they have changed, and go on changing; otherwise most of them have not. */
-  async #look(names: readonly string[], examining: Examining, announced = false): Promise<void> {
+  /**
+   * Looks once more at sessions that somebody has read as a whole: at those that he found damaged, and those that he did not and that the catalog
+   * says are.
+   */
+  async lookAgain({ damaged, whole }: Verified): Promise<void> {
+    const known = await this.catalog.known(whole)
+    const doubted = whole.filter((_, i) => known[i]?.status === 'damaged')
+    await this.#look([...damaged, ...doubted].filter(isCatalogued), this.#examiner, 'damaged')
+  }
+
+  /** Puts the rows of some sessions. */
+  async #look(names: readonly string[], examining: Examining, look: Look = 'swept'): Promise<void> {
     let left = names
     for (let tries = 0; left.length > 0; tries++) {
       if (tries > TRIES) throw new CatalogUnavailable('busy', 'Other processes put the same sessions all the time.')
       const again: string[] = []
-      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), examining, announced)))
+      for (let i = 0; i < left.length; i += BATCH) again.push(...(await this.#lookAt(left.slice(i, i + BATCH), examining, look)))
       left = again
     }
   }
 
-  async #lookAt(names: readonly string[], examining: Examining, announced: boolean): Promise<string[]> {
+  async #lookAt(names: readonly string[], examining: Examining, look: Look): Promise<string[]> {
     const known = await this.catalog.known(names)
     const asked = names.map((name, i) => ({ name, known: known[i] }))
-    const same = announced ? [] : await sideBySide(asked, async (one) => one.known !== undefined && this.#isUnchanged(one.name, one.known))
+    const isSame = async ({ name, known: before }: (typeof asked)[number]): Promise<boolean> =>
+      before !== undefined && this.#isUnchanged(name, before)
+    // Most of those that were not announced have not changed.
+    const same = look === 'swept' ? await sideBySide(asked, isSame) : []
     const changed = asked.filter((_, i) => same[i] !== true)
     for (const { name } of changed) this.#stuck.delete(name)
-    const rows = await examining.rows(changed, announced)
+    const rows = await examining.rows(changed, look)
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
     )

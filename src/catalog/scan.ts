@@ -14,7 +14,7 @@ async function* rowsOf(engine: Engine, space: string): AsyncGenerator<SessionPut
   const examiner = new Examiner(engine, new Set([space]))
   let batch: { name: string; known: undefined }[] = []
   const flush = async function* (): AsyncGenerator<SessionPut> {
-    for (const row of await examiner.rows(batch, false)) if (row !== undefined) yield row
+    for (const row of await examiner.rows(batch, 'swept')) if (row !== undefined) yield row
     batch = []
   }
   for await (const name of engine.names(space)) {

@@ -21,8 +21,10 @@ import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { STORE_SPACE } from '../store/parts.ts'
 import { Waiter } from '../store/waiter.ts'
-import { breath, Indexer, type Spawned } from './indexer.ts'
+import { breath, Indexer, type Spawned, type Verified } from './indexer.ts'
+import { Rebuild } from './rebuild.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
@@ -39,6 +41,8 @@ export interface CatalogRequests {
   keep(): Promise<void>
   /** Makes the catalog anew, rows and text. Tells how many sessions there are. UNAVAILABLE if it cannot lie where it belongs. */
   rebuild(): Promise<number>
+  /** Somebody has read all of some sessions: what the catalog says of damage in them is put right. */
+  notice(verified: Verified): Promise<void>
   /** Puts everything, and leaves nothing behind of what was erased, also not in pages that are free. Makes no catalog where there is none. */
   scrub(): Promise<void>
   close(): Promise<void>
@@ -88,6 +92,7 @@ export class CatalogService implements CatalogRequests {
   #draining: Promise<void> | undefined
   #keeping: Promise<void> | undefined
   #failure: string | null = null
+  #rebuilding: { readonly rebuild: Rebuild; readonly done: Promise<number> } | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -131,6 +136,7 @@ export class CatalogService implements CatalogRequests {
 
   async status(): Promise<CatalogStatus> {
     const reason = this.#failure ?? this.#elsewhere?.reason ?? null
+    if (this.#rebuilding !== undefined) return { state: 'sweeping', sessions: this.#rebuilding.rebuild.sessions, reason }
     try {
       const { indexer } = await this.#open()
       if (indexer.swept !== undefined) return { state: 'sweeping', sessions: indexer.swept, reason }
@@ -150,17 +156,37 @@ export class CatalogService implements CatalogRequests {
 
   async rebuild(): Promise<number> {
     try {
-      await this.#renew(undefined)
-      const sessions = await this.#caughtUp(undefined, async (indexer) => {
-        while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
-        return (await indexer.catalog.names()).length
-      })
-      if (this.#elsewhere === undefined) return sessions
-      throw new CatalogUnavailable('unwritable', this.#elsewhere.reason)
+      const { directory, catalog } = this.#options.engine
+      return await (directory === undefined || catalog !== undefined ? this.#rebuildInPlace() : this.#rebuildBeside(directory))
     } catch (error) {
       if (!isCatalogs(error)) throw error
       throw new HoldfastError('UNAVAILABLE', `The catalog could not be made anew: ${error.message}`, { cause: error })
     }
+  }
+
+  /** Calls that come while one is at it share it. */
+  #rebuildBeside(directory: string): Promise<number> {
+    if (this.#rebuilding !== undefined) return this.#rebuilding.done
+    const rebuild = new Rebuild({ ...this.#options, directory, spaces: this.#spaces, signal: this.#closing.signal })
+    const done = rebuild.run().finally(() => {
+      this.#rebuilding = undefined
+    })
+    this.#rebuilding = { rebuild, done }
+    return done
+  }
+
+  async #rebuildInPlace(): Promise<number> {
+    await this.#renew(undefined)
+    const sessions = await this.#caughtUp(undefined, async (indexer) => {
+      while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+      return (await indexer.catalog.names()).length
+    })
+    if (this.#elsewhere === undefined) return sessions
+    throw new CatalogUnavailable('unwritable', this.#elsewhere.reason)
+  }
+
+  notice(verified: Verified): Promise<void> {
+    return this.#caughtUp(undefined, (indexer) => indexer.lookAgain(verified))
   }
 
   async scrub(): Promise<void> {
@@ -175,7 +201,7 @@ export class CatalogService implements CatalogRequests {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.all([this.#keeping, this.#draining])
+    await Promise.all([this.#keeping, this.#draining, this.#rebuilding?.done.catch(() => undefined)])
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     this.#opened ??= opened
@@ -184,6 +210,7 @@ export class CatalogService implements CatalogRequests {
 
   /** Does something with a catalog that has everything that was acknowledged before. One that proves broken is made anew, once. */
   async #caughtUp<T>(space: string | undefined, work: (indexer: Indexer) => Promise<T>): Promise<T> {
+    if (space === STORE_SPACE) throw new CatalogUnavailable('absent', 'The store’s own space is not in the catalog.')
     if (space !== undefined) this.#spaces.add(space)
     for (let tries = 0; ; tries++) {
       if (this.#closing.signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')

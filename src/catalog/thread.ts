@@ -7,7 +7,7 @@ import { type Answer, type Question, spawnReader, type ThreadData, tellable } fr
 
 const { directory, role } = workerData as ThreadData
 
-const opening = openStore(directory).then((store) => {
+const opening = openStore(directory, { mayBlock: true }).then((store) => {
   const spawn = () => spawnReader(directory)
   const service = role === 'catalog' ? new CatalogService({ ...store.parts, spawn }) : new Examiner(store.parts.engine, new Set())
   return { store, service }

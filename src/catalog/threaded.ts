@@ -50,8 +50,9 @@ export function askCatalog(directory: string): {
 export function spawnReader(directory: string): Spawned {
   const thread = new Thread({ directory, role: 'reader' })
   return {
-    rows: (sessions, keep) => thread.ask('rows', sessions, keep) as ReturnType<Spawned['rows']>,
+    rows: (sessions, look) => thread.ask('rows', sessions, look) as ReturnType<Spawned['rows']>,
     texts: (sessions) => thread.ask('texts', sessions) as ReturnType<Spawned['texts']>,
+    wholes: (names) => thread.ask('wholes', names) as ReturnType<Spawned['wholes']>,
     close: () => thread.close(),
   }
 }
@@ -87,7 +88,8 @@ class Thread {
   #start(): Worker {
     // In the bundle of the command line, all files are CommonJS.
     const file = import.meta.url.endsWith('.cjs') ? './thread.cjs' : './thread.js'
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data })
+    // What it reads is put and forgotten: a small nursery does, and most of it is cleared where it stands.
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data, resourceLimits: { maxYoungGenerationSizeMb: 12 } })
     worker.unref()
     worker.on('message', ({ id, result, error }: Answer) => {
       const one = this.#waiting.get(id)

@@ -5,7 +5,7 @@
 import type { RemoteStore } from '../client/store.ts'
 import { doctor as examine } from '../doctor/doctor.ts'
 import type { Finding } from '../doctor/findings.ts'
-import { endPurges, remedyFor, repairSession } from '../doctor/repair.ts'
+import { endPurges, type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
 import type { Store } from '../store/store.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -95,10 +95,12 @@ async function tellTotals(out: Output, totals: Totals, left?: number): Promise<v
 async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string, readonly Finding[]>): Promise<number> {
   for (const findings of damaged.values()) {
     const session = findings[0]?.session_id ?? ''
-    const [known, granted] = [count(findings, 'acknowledge'), count(findings, 'grant')]
+    const [known, granted, stale] = [count(findings, 'acknowledge'), count(findings, 'grant'), count(findings, 'rederive')]
     if (known > 0)
       out.note(`Will copy ${known} damaged places of "${session}" to the quarantine, and note in its journal that they are known.`)
     if (granted > 0) out.note(`Will let "${session}" be a fork of its parent again.`)
+    if (count(findings, 'erase') > 0) out.note(`Will end erasing messages of "${session}".`)
+    if (stale > 0) out.note(`Will make the id files of "${session}" anew.`)
   }
   let left = 0
   for (const findings of damaged.values()) {
@@ -111,7 +113,7 @@ async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string,
   return left
 }
 
-function count(findings: readonly Finding[], remedy: 'acknowledge' | 'grant'): number {
+function count(findings: readonly Finding[], remedy: Remedy): number {
   return findings.filter((finding) => remedyFor(finding) === remedy).length
 }
 

@@ -1,6 +1,8 @@
 /** `export`: sessions as text, to standard output or a file. A file is put into place when it is whole. */
 import { open, rename, rm } from 'node:fs/promises'
+import type { RemoteStore } from '../client/store.ts'
 import type { ExportFormat } from '../store/export/export.ts'
+import type { Store } from '../store/store.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
@@ -15,7 +17,6 @@ interface Options {
 export async function bringOut(context: Context, [id]: [string?], { all, tree, format, redact, out: file }: Options): Promise<void> {
   const { out, signal } = context
   if ((id === undefined) === (all !== true)) throw wrongUsage('Name a session, or give --all.')
-  const store = await context.here('read')
   const progress = out.progress()
   let [sessions, damaged] = [0, 0]
   const onSession = (session: string, damage: number): void => {
@@ -27,7 +28,10 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
         session_id: session,
       })
   }
-  const pieces = store.export({ format, onSession, ...given({ session: id, tree, redact }) })
+  const wanted = { format, ...given({ session: id, tree, redact }) }
+  const pieces = context.isRemote
+    ? ((await context.read()) as RemoteStore).export({ ...wanted, signal })
+    : ((await context.read()) as Store).export({ ...wanted, onSession })
   if (file === undefined) {
     for await (const piece of pieces) {
       if (signal.aborted) return
@@ -39,8 +43,9 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   await toFile(file, pieces, signal)
   progress.end()
   if (signal.aborted) return
-  await out.result({ file, sessions, damaged })
-  out.note(`${sessions} sessions exported to ${file}.`)
+  // A server does not tell how many there are.
+  await out.result(context.isRemote ? { file } : { file, sessions, damaged })
+  out.note(context.isRemote ? `Exported to ${file}.` : `${sessions} sessions exported to ${file}.`)
 }
 
 async function toFile(path: string, pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,8 @@
 /** `import`: brings in the sessions of other programs, and tells what became of each. */
 import { stat } from 'node:fs/promises'
+import type { RemoteStore } from '../client/store.ts'
 import { HoldfastError } from '../errors.ts'
-import type { ImportedSession } from '../store/import/report.ts'
+import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
 import type { Store } from '../store/store.ts'
 import type { Source } from '../transfer/item.ts'
 import { ImportTotals, importedFields } from '../wire/imports.ts'
@@ -20,10 +21,10 @@ const WATCH_EVERY_MS = 1000
 
 export async function bringIn(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
   const { out, signal } = context
-  const store = await context.here(options.dryRun === true ? 'read' : 'write')
+  const take = await taker(context, options)
   const totals = new ImportTotals()
-  if (options.watch === true) await watch(context, store, paths, options, totals)
-  else await pass(context, store, sourcesAt(paths), options, totals)
+  if (options.watch === true) await watch(context, take, paths, options, totals)
+  else await pass(context, take, sourcesAt(paths), options, totals)
   if (signal.aborted && options.watch !== true) return
   await out.result({ totals: totals.fields, dry_run: options.dryRun === true })
   const { sources, sessions, messages, skipped, recovered, damaged, suspects } = totals.fields
@@ -35,13 +36,23 @@ export async function bringIn(context: Context, [paths]: [readonly string[]], op
     throw new HoldfastError('INVALID_ARGUMENT', 'Nothing here is of a format that is known. Name it with --from, if it is one.')
 }
 
-async function pass(context: Context, store: Store, sources: AsyncIterable<Source>, options: Options, totals: ImportTotals): Promise<void> {
+type Take = (sources: AsyncIterable<Source>, options: ImportOptions) => AsyncIterable<ImportedSession>
+
+/** What takes sources in, here or at a server. */
+async function taker(context: Context, { dryRun }: Options): Promise<Take> {
+  const store = await (dryRun === true ? context.read() : context.write())
+  if (!context.isRemote) return (sources, options) => (store as Store).import(sources, options)
+  const { importAtServer } = await import('./import-remote.ts')
+  return (sources, options) => importAtServer(store as RemoteStore, sources, options)
+}
+
+async function pass(context: Context, take: Take, sources: AsyncIterable<Source>, options: Options, totals: ImportTotals): Promise<void> {
   const { out, signal } = context
   const progress = out.progress()
   const { from, dryRun } = options
   const onProgress = ({ source, done, total, messages }: { source: string; done: number; total: number; messages: number }): void =>
     progress.update(`${total === 0 ? '' : `${done} of ${total} sources, `}${messages} messages, ${source}`)
-  for await (const session of store.import(sources, { from, signal, onProgress, ...given({ dryRun }) })) {
+  for await (const session of take(sources, { from, signal, onProgress, ...given({ dryRun }) })) {
     totals.add(session)
     await tell(context, session, options.watch === true)
   }
@@ -76,7 +87,7 @@ async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean
  * Imports all there is, and looks again and again for files that changed. A file is marked before it is read, so what is written meanwhile
  * is seen with the next look; what is new in it is told by its content, never by its time.
  */
-async function watch(context: Context, store: Store, paths: readonly string[], options: Options, totals: ImportTotals): Promise<void> {
+async function watch(context: Context, take: Take, paths: readonly string[], options: Options, totals: ImportTotals): Promise<void> {
   const { out, signal } = context
   out.note('Watching for changes; Ctrl-C ends.')
   const seen = new Map<string, string>()
@@ -87,7 +98,7 @@ async function watch(context: Context, store: Store, paths: readonly string[], o
       if (seen.get(source.name) !== mark) changed.push(source)
       seen.set(source.name, mark)
     }
-    if (changed.length > 0) await pass(context, store, inTurn(changed), options, totals)
+    if (changed.length > 0) await pass(context, take, inTurn(changed), options, totals)
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, WATCH_EVERY_MS)
       signal.addEventListener('abort', () => [clearTimeout(timer), resolve()], { once: true })

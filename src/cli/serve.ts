@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import type { Server } from '../server/server.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -22,6 +23,8 @@ interface Options {
 
 /** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
 const LIMITS = { idCacheBytes: 8 * 1024 * 1024 }
+/** By how much V8 lets the memory grow before it looks again for what is no longer used: by itself, to up to four times what is. */
+const GROWTH_PERCENT = 10
 
 /** Where the key of this machine is kept: with the store if that is a directory; else at home, under a name that tells which store it is for. */
 function keyFileOf({ directory, address }: Context): string {
@@ -46,6 +49,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
   process.env.UV_THREADPOOL_SIZE ??= '16'
+  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`)
   // Loaded here: no other command pays for it.
   const [{ Server: HttpServer }, { Metrics }, { openLog }, { calm }] = await Promise.all([
     import('../server/server.ts'),

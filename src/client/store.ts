@@ -4,7 +4,9 @@ import type { Finding } from '../doctor/findings.ts'
 import { HoldfastError } from '../errors.ts'
 import type { ErasedSession, EraseOptions } from '../store/erase-owner.ts'
 import type { Expired, ExpireOptions } from '../store/expire.ts'
+import type { ExportOptions } from '../store/export/export.ts'
 import type { FollowOptions } from '../store/follow.ts'
+import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import type { MemoriesOptions, Memory } from '../store/memories.ts'
@@ -17,6 +19,7 @@ import type { CreateOptions } from '../store/store.ts'
 import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
+import { type ImportedFields, importedOf } from '../wire/imports.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
 import {
   type ErasedFields,
@@ -38,6 +41,13 @@ import { follow } from './follow.ts'
 import { RemoteSession } from './session.ts'
 import { type RemoteTask, taskOf } from './task.ts'
 import { type ConnectOptions, Transport } from './transport.ts'
+
+export interface RemoteExportOptions extends Omit<ExportOptions, 'onSession'> {
+  readonly signal?: AbortSignal
+}
+
+/** A large file takes its time; it is safe to send it again. */
+const IMPORT_MS = 600_000
 
 /** Whom a server takes the caller for. */
 export interface Caller {
@@ -185,6 +195,24 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   async doctor({ session }: { readonly session?: string } = {}): Promise<{ sessions: number; findings: readonly Finding[] }> {
     const body = { session_id: session }
     return (await this.#transport.ask<{ sessions: number; findings: Finding[] }>('POST', '/doctor', { body })).result
+  }
+
+  /** Sessions as text, in pieces, as `store.export` makes it where the store is. */
+  export({ session, tree, format, redact, signal }: RemoteExportOptions = {}): AsyncGenerator<string> {
+    const path = session === undefined ? '/export' : `/sessions/${encodeURIComponent(session)}/export`
+    return this.#transport.text(path, { query: { format, tree, redact }, signal })
+  }
+
+  /** Brings in the sessions of one file, plain or compressed; `name` is what it is called. Safe to repeat. */
+  async importFile(
+    name: string,
+    bytes: Uint8Array,
+    { from, dryRun, signal }: Pick<ImportOptions, 'from' | 'dryRun' | 'signal'> = {},
+  ): Promise<ImportedSession[]> {
+    const query = { name, from, dry_run: dryRun }
+    const asked = { query, bytes, signal, timeoutMs: IMPORT_MS }
+    const { result } = await this.#transport.ask<{ sessions: ImportedFields[] }>('POST', '/import', asked)
+    return result.sessions.map(importedOf)
   }
 
   async shared(token: string, options: PageOptions = {}): Promise<SharedView> {

@@ -20,6 +20,8 @@ export interface ConnectOptions {
 export interface Asked {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
+  /** Sent as they are, instead of a body. */
+  readonly bytes?: Uint8Array
   /** Of the operation; one is made for a write that has none. */
   readonly key?: string | undefined
   readonly expect?: string | undefined
@@ -75,6 +77,21 @@ export class Transport {
     }
   }
 
+  /** Text that is too much for one answer, in pieces. Where it breaks off, nobody can go on: it has to be asked for again. */
+  async *text(path: string, asked: Asked): AsyncGenerator<string> {
+    const decoder = new TextDecoder()
+    try {
+      for await (const bytes of (await this.open(path, asked)) as unknown as AsyncIterable<Uint8Array>) {
+        yield decoder.decode(bytes, { stream: true })
+      }
+    } catch (error) {
+      if (error instanceof HoldfastError || asked.signal?.aborted === true) throw error
+      throw new HoldfastError('UNAVAILABLE', 'The answer of the server broke off. Try again.', { cause: error })
+    }
+    const rest = decoder.decode()
+    if (rest !== '') yield rest
+  }
+
   /** Opens a stream. Not tried again here: whoever reads it knows where to go on. */
   async open(path: string, asked: Asked & { readonly lastEventId?: string | undefined }): Promise<ReadableStream<Uint8Array>> {
     const headers = { accept: 'text/event-stream', ...(asked.lastEventId === undefined ? {} : { 'last-event-id': asked.lastEventId }) }
@@ -93,6 +110,7 @@ export class Transport {
     const headers = {
       accept: 'application/json',
       ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(asked.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
       ...(asked.key === undefined ? {} : { 'idempotency-key': asked.key }),
     }
     const query = { ...asked.query, ...(asked.expect === undefined ? {} : { expect: asked.expect }) }
@@ -107,7 +125,7 @@ export class Transport {
   async #send(
     method: string,
     path: string,
-    { query = {}, body }: Asked,
+    { query = {}, body, bytes }: Asked,
     headers: Readonly<Record<string, string>>,
     { signal }: AbortController,
   ): Promise<Response | HoldfastError> {
@@ -119,6 +137,7 @@ export class Transport {
         method,
         headers: { ...(key === undefined ? {} : { 'x-api-key': key }), ...always, ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(bytes === undefined ? {} : { body: bytes as Uint8Array<ArrayBuffer> }),
         signal,
       })
     } catch (error) {

@@ -7,8 +7,12 @@ import type { Archive, SessionState } from '../session/state.ts'
 import type { Handle } from '../store/handle.ts'
 import { archiveInfo } from '../store/tasks.ts'
 import { Transcript } from '../store/transcript.ts'
-import type { Model, PromptMessage } from './model.ts'
+import { memoryPolicyOf } from './memory-policy.ts'
+import type { Model, PromptMessage, SummaryAnswer } from './model.ts'
 import { promptOf, summarise } from './summarise.ts'
+
+/** Of a session that wants neither a summary nor memories. */
+const NOTHING: SummaryAnswer = { abstract: '', overview: '', memories: [] }
 
 export async function summaryOf(
   handle: Handle,
@@ -18,14 +22,18 @@ export async function summaryOf(
 ): Promise<Omit<CommitFinished, 'attempts' | 'task'>> {
   const state = await handle.liveState()
   const transcript = new Transcript(handle.parts, handle.id, state)
+  const policy = memoryPolicyOf(state.policies)
   const messages: (PromptMessage & { depth: number })[] = []
   // Only what this archive takes is extracted: the rest was, by the archive or the session that took it.
   for (const [stretches, extract] of [[archive.covers, false] as const, [archive.takes, true] as const]) {
-    for await (const stored of transcript.oldestFirst(stretches)) messages.push({ ...promptOf(stored, extract), depth: stored.depth })
+    for await (const stored of transcript.oldestFirst(stretches)) {
+      messages.push({ ...promptOf(stored, extract && policy.drawsFrom(stored.message)), depth: stored.depth })
+    }
   }
   messages.sort((a, b) => a.depth - b.depth)
   const previous = await previousOverview(handle.id, state, archive, transcript)
-  const answer = await summarise(model, { previous, messages }, { signal })
+  const isAsked = policy.summarises || messages.some(({ extract }) => extract)
+  const answer = isAsked ? await summarise(model, { previous, messages }, { signal }) : NOTHING
   const { number, takes, covers, n, t } = archive
   return {
     archive: number,
@@ -33,9 +41,11 @@ export async function summaryOf(
     covers,
     n,
     t,
-    abstract: answer.abstract,
-    overview: answer.overview,
-    memories: answer.memories.map((memory) => ({ id: memoryId(handle.id, number, memory.key), ...memory })),
+    abstract: policy.summarises ? answer.abstract : '',
+    overview: policy.summarises ? answer.overview : '',
+    memories: answer.memories
+      .filter(({ category }) => policy.keeps(category))
+      .map((memory) => ({ id: memoryId(handle.id, number, memory.key), ...memory })),
     owner: state.owner,
     model: model.name,
     ...(answer.usage === undefined ? {} : { usage: answer.usage }),
@@ -49,7 +59,7 @@ async function previousOverview(session: string, state: SessionState, archive: A
   const earlier = state.archives.filter((one) => one.number < archive.number && one.status === 'completed' && isWhole(one, branch))
   for (const one of earlier.reverse()) {
     const { overview } = await archiveInfo(session, one, transcript)
-    if (overview !== null) return overview
+    if (overview !== null && overview !== '') return overview
   }
   return null
 }

@@ -34,6 +34,8 @@ export interface WorkerOptions {
   readonly attempts?: number
   /** Only the tasks of this session, in the store's own space; else those of every session of every space. */
   readonly session?: string
+  /** How long it rests after each look at what has changed, unless it is woken; not at all unless told. */
+  readonly restMs?: number
   /** Is told of each attempt that came to an end; not of one that another worker took over. */
   readonly onAttempt?: (attempt: Attempt) => void
 }
@@ -59,7 +61,7 @@ const OVER = 'The attempt is over.'
 export class Worker {
   readonly #parts: StoreParts
   readonly #model: Model
-  readonly #options: Required<Pick<WorkerOptions, 'concurrency' | 'leaseMs' | 'attemptMs' | 'attempts'>>
+  readonly #options: Required<Pick<WorkerOptions, 'concurrency' | 'leaseMs' | 'attemptMs' | 'attempts' | 'restMs'>>
   readonly #onAttempt: WorkerOptions['onAttempt']
   readonly #name: string
   readonly #due: DueWork
@@ -68,17 +70,28 @@ export class Worker {
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #waiter: Waiter | undefined
+  /** Ends its rest. */
+  #awake = new AbortController()
   #completed = 0
   #failed = 0
 
   constructor(
     store: Store,
-    { model = extractive, concurrency = 8, leaseMs = 30_000, attemptMs = 600_000, attempts = 5, session, onAttempt }: WorkerOptions = {},
+    {
+      model = extractive,
+      concurrency = 8,
+      leaseMs = 30_000,
+      attemptMs = 600_000,
+      attempts = 5,
+      restMs = 0,
+      session,
+      onAttempt,
+    }: WorkerOptions = {},
   ) {
     this.#parts = store.parts
     this.#onAttempt = onAttempt
     this.#model = model
-    this.#options = { concurrency, leaseMs, attemptMs, attempts }
+    this.#options = { concurrency, leaseMs, attemptMs, attempts, restMs }
     const { ids, clock, engine, space } = this.#parts
     this.#name = ids.next(clock.now())
     this.#due = new DueWork(this.#parts, session === undefined ? undefined : engine.name(space, session))
@@ -114,10 +127,16 @@ export class Worker {
     }
   }
 
+  /** Looks at once at what has changed. */
+  wake(): void {
+    this.#awake.abort()
+    this.#waiter?.wake()
+  }
+
   /** Lets go of what it holds, so that others can take it at once. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    this.#waiter?.wake()
+    this.wake()
     await this.#loop
     await Promise.all(this.#running.values())
   }
@@ -132,7 +151,10 @@ export class Worker {
           this.#startWhatIsDue()
           if (isDone()) return
         }
+        // A store that changes all the time is not looked at all the time.
+        if (this.#options.restMs > 0) await clock.sleep(this.#options.restMs, this.#awake.signal)
         await waiter.wait(this.#due.nextMs())
+        if (this.#awake.signal.aborted) this.#awake = new AbortController()
       }
     } finally {
       waiter.close()
@@ -157,7 +179,7 @@ export class Worker {
       if (this.#running.has(due.name)) continue
       const work = this.#perform(due).finally(() => {
         this.#running.delete(due.name)
-        this.#waiter?.wake()
+        this.wake()
       })
       this.#running.set(due.name, work)
     }

@@ -2,7 +2,7 @@
  * The doctor: looks at every byte of a store, tells what is wrong and what a person can do, and changes nothing. Its memory does not grow with
  * the store: sessions are looked at one after the other, each a piece of a segment at a time.
  */
-import type { Oddity } from '../engine/port.ts'
+import type { Engine, Journal, Oddity } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts'
 import { checkFamily, stateOf } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
+import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
 
 export interface DoctorOptions {
@@ -44,7 +45,9 @@ export async function* doctor(
   if (session !== undefined) {
     const name = engine.name(space, checkId('The id of a session', session))
     if (await isAbsent(parts, name)) throw new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { session_id: session } })
-    yield* examine(parts, name, session)
+    const verdicts = new Verdicts(parts)
+    yield* verdicts.of(name, examine(parts, name, session))
+    await verdicts.tell()
     onProgress?.({ done: 1, total: 1 })
     return
   }
@@ -54,19 +57,20 @@ export async function* doctor(
   let done = 0
   const verified = sinceLast ? new Verified(parts) : undefined
   await verified?.load()
-  for await (const name of names()) {
-    const end = verified === undefined ? undefined : await endOf(parts, name)
-    if (end === undefined || verified?.isOld(name, end) === true) {
-      let whole = true
-      for await (const finding of examine(parts, name, idOf(parts, name))) {
-        if (finding.severity === 'damage') whole = false
-        yield finding
+  const verdicts = new Verdicts(parts)
+  try {
+    for await (const name of names()) {
+      const end = verified === undefined ? undefined : await endOf(parts, name)
+      if (end === undefined || verified?.isOld(name, end) === true) {
+        const whole = yield* verdicts.of(name, examine(parts, name, idOf(parts, name)))
+        if (whole && end !== undefined) await verified?.add(name, end)
+        if (rate !== undefined) await parts.clock.sleep(1000 / rate)
       }
-      if (whole && end !== undefined) await verified?.add(name, end)
-      if (rate !== undefined) await parts.clock.sleep(1000 / rate)
+      done++
+      onProgress?.({ done, total: Math.max(total, done) })
     }
-    done++
-    onProgress?.({ done, total: Math.max(total, done) })
+  } finally {
+    await verdicts.tell()
   }
   await verified?.save()
   if (engine.inspect === undefined || ownSpace) return
@@ -98,6 +102,18 @@ async function* examine(parts: StoreParts, name: string, id: string): AsyncGener
   for await (const problem of problemsOf(parts, name, state, sealed)) yield findingOf(known, problem, state?.space ?? null)
 }
 
+/** Whether every line of a journal can be read, or what cannot was taken note of. */
+export async function isWhole(engine: Engine, journal: Journal, state: SessionState): Promise<boolean> {
+  const lines = new LineCheck(engine, journal, state, false)
+  const held: Problem[] = []
+  for await (const problem of lines.run()) if (isDamage(problem.kind)) held.push(problem)
+  return held.every((problem) => isAcknowledged(lines, problem))
+}
+
+function isAcknowledged({ acknowledged }: LineCheck, problem: Problem): boolean {
+  return acknowledged.some((known) => isSame(known, findingOf('', problem)))
+}
+
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
   const { engine } = parts
   const lines = new LineCheck(engine, engine.journal(name), state, sealed)
@@ -108,12 +124,11 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
       if (isDamage(problem.kind)) held.push(problem)
       else yield problem
     }
-    const acknowledged = (problem: Problem): boolean => lines.acknowledged.some((known) => isSame(known, findingOf('', problem)))
-    for (const problem of held.splice(0)) yield acknowledged(problem) ? { kind: 'acknowledged', place: problem.place } : problem
+    for (const problem of held.splice(0)) yield isAcknowledged(lines, problem) ? { kind: 'acknowledged', place: problem.place } : problem
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
       if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
-      for await (const problem of checkFamily(parts, state)) yield acknowledged(problem) ? { kind: 'acknowledged' } : problem
+      for await (const problem of checkFamily(parts, state)) yield isAcknowledged(lines, problem) ? { kind: 'acknowledged' } : problem
     }
     if (engine.inspect === undefined) return
     for await (const oddity of engine.inspect(name)) yield problemOf(oddity)

@@ -50,8 +50,8 @@ const KINDS = {
   'late-segment': ['note', 'A writer that was late made this purged segment again: it holds nothing, and may be removed.'],
   'newer-version': ['note', 'A newer Holdfast wrote this: use that one to look at it.'],
   'dangling-grant': ['note', 'Nothing needs to be done, but a purge keeps what it would reach.'],
-  'stale-index': ['note', 'It is derived: it will be rebuilt when it is needed, at once if you remove it.'],
-  leftover: ['note', 'A writer died before it had put this derived file into place: it may be removed.'],
+  'stale-index': ['note', 'It is derived: run the doctor with --repair, which makes it anew.'],
+  leftover: ['note', 'A writer died before it had put this derived file into place: it may be removed, as the doctor does with --repair.'],
   'foreign-file': ['note', 'Holdfast did not make this file and does not touch it: move it elsewhere if you do not need it here.'],
 } as const satisfies Record<string, readonly [Severity, string]>
 

@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts'
 import type { Finding, FindingKind } from './findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
-export type Remedy = 'acknowledge' | 'grant' | 'erase'
+export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'rederive'
 
 const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
@@ -31,6 +31,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
 /** What a repair would do about a finding. */
 export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (kind === 'unfinished-erasure') return 'erase'
+  if (kind === 'stale-index' || kind === 'leftover') return 'rederive'
   if (severity !== 'damage') return undefined
   if (kind === 'ungranted-fork') return 'grant'
   return ACKNOWLEDGED.has(kind) ? 'acknowledge' : undefined
@@ -46,6 +47,7 @@ export async function repairSession(store: Store, session: string, findings: rea
     if (remedy === undefined) {
       if (finding.severity === 'damage') left.push(finding)
     } else if (remedy === 'erase') await finishErasures(handle)
+    else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)
     else if (remedy === 'acknowledge') known.push(finding)
     else if (!(await grantAgain(handle))) left.push(finding)
   }
@@ -54,6 +56,8 @@ export async function repairSession(store: Store, session: string, findings: rea
   try {
     const places = known.map(({ kind, segment, offset, length }) => ({ kind, segment, offset, length }))
     await handle.submit({}, () => acknowledge(places))
+    // What a list flags may be in order now.
+    await store.parts.catalog.notice({ damaged: [], whole: [handle.held.journal.name] })
     return left
   } catch (error) {
     // A deleted session takes no records, and one of which nothing can be read is nobody's.

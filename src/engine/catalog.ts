@@ -81,6 +81,7 @@ export interface Mark {
 
 export interface Known {
   readonly mark: Mark
+  readonly status: SessionStatus
   readonly space: string
   /** Of the incarnation that it tells of. */
   readonly born: number

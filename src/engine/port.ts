@@ -43,6 +43,9 @@ export interface Engine {
    */
   inspect?(name?: string): AsyncIterable<Oddity>
 
+  /** Makes anew what is derived of one journal and lies beside its lines: whatever is stale, rotten or unfinished of it is gone then. */
+  rederive?(name: string): Promise<void>
+
   /**
    * The catalog that lies in the store itself, for an engine that has such a place; without it, one is kept beside the store. `anew`: what it
    * held is forgotten first. Any number may be open at once.

@@ -23,6 +23,8 @@ export interface Counted {
   /** True if the line stands in a later segment than its position says, because its own place may not be on the disk. */
   readonly carried: boolean
   readonly record: JournalRecord
+  /** As its writer had made them. */
+  readonly hashes?: readonly string[]
   /** The record's position: what addresses refer to. */
   readonly at: number
   readonly end: number
@@ -63,7 +65,8 @@ export function countedAt(draft: Draft, place: Place, prev: string): Counted {
   const parent = draft.parent === undefined ? {} : { parent: draft.parent }
   // The payload has none of these fields, and stands last: spread first, it makes V8 add them one by one, which takes forty times as long.
   const record = { v: FORMAT_VERSION, id, at, type, ...parent, prev, pos: place.at, ...payload }
-  return { kind: 'counted', carried: false, record, at: place.at, end: place.end, crc: place.crc }
+  const counted = { kind: 'counted', carried: false, record, at: place.at, end: place.end, crc: place.crc } as const
+  return draft.hashes === undefined ? counted : { ...counted, hashes: draft.hashes }
 }
 
 /** Judges the lines of a journal, segment by segment in order, beginning at any segment. Pure but for its own memory of what came before. */

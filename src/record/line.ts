@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
-import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, WRITTEN_TWICE } from './record.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, type TextAround, WRITTEN_TWICE } from './record.ts'
 import { isSealed, type Open, type Sealing } from './sealing.ts'
 
 /**
@@ -32,7 +32,7 @@ const RESERVED: ReadonlySet<string> = new Set(['v', 'id', 'at', 'type', 'sealed'
 /** The part of a line that no race can change. */
 export interface Body {
   /** With the closing brace, which the stamp replaces. */
-  readonly text: string
+  readonly text: string | TextAround
   /** As UTF-8. */
   readonly length: number
   /** With the payload as it will be read. */
@@ -52,18 +52,33 @@ function hex(crc: number): string {
 
 /** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. `sealing` must be ready. */
 export function encodeBody(draft: Draft, sealing?: Sealing): Body {
-  for (const field of Object.keys(draft.payload)) {
+  for (const field in draft.payload) {
     if (RESERVED.has(field)) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
   }
   // Not as one object: putting the fields of both into a third takes longer than writing them. Ids, times and types need no escapes.
   const head = `{"v":${FORMAT_VERSION},"id":"${draft.id}","at":"${draft.at}","type":"${draft.type}"`
-  const json = draft.text ?? JSON.stringify(draft.payload)
+  // What a seal says of its segment is for everybody who reads it.
+  const seals = sealing !== undefined && draft.type !== 'segment.sealed'
+  if (typeof draft.text === 'object' && !seals) return within(bodyAround(draft, head, draft.text))
+  const json = typeof draft.text === 'object' ? wholeText(draft.text) : (draft.text ?? JSON.stringify(draft.payload))
   const clean = wellFormed(json)
   const written = clean === json ? draft : { ...draft, payload: JSON.parse(clean) as JsonObject }
-  // What a seal says of its segment is for everybody who reads it.
-  const payload = sealing === undefined || draft.type === 'segment.sealed' ? clean : sealing.payload(written, clean)
+  const payload = seals ? sealing.payload(written, clean) : clean
   const text = payload === '{}' ? `${head}}` : `${head},${payload.slice(1)}`
-  const body = { text, length: Buffer.byteLength(text), draft: written }
+  return within({ text, length: Buffer.byteLength(text), draft: written })
+}
+
+function wholeText([before, bytes, behind]: TextAround): string {
+  return `${before}${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')}${behind}`
+}
+
+/** Bytes need no encoding: they are copied once, into the group. */
+function bodyAround(draft: Draft, head: string, [before, bytes, behind]: TextAround): Body {
+  const text = [`${head},${before.slice(1)}`, bytes, behind] as const
+  return { text, length: Buffer.byteLength(text[0]) + bytes.length + Buffer.byteLength(behind), draft }
+}
+
+function within(body: Body): Body {
   const size = sizeOf(body)
   if (size > LIMITS.recordBytes) {
     throw new HoldfastError(
@@ -125,7 +140,7 @@ export class Group {
     const at = this.at + begin
     const parent = body.draft.parent === undefined ? '' : `,"parent":[${body.draft.parent[0]},${body.draft.parent[1]}]`
     bytes.set(LEAD_IN, this.length)
-    let end = begin + bytes.write(body.text, begin) - 1
+    let end = begin + write(bytes, body.text, begin) - 1
     end += bytes.write(`${parent},"prev":"${prev}","pos":${at}`, end, 'latin1')
     const crc = hex(crc32(bytes.subarray(begin, end)))
     end += bytes.write(`${CRC_KEY}${crc}"}\n`, end, 'latin1')
@@ -135,10 +150,20 @@ export class Group {
 
   #makeRoom(length: number): void {
     if (length <= this.#bytes.length) return
-    const grown = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.length))
+    // What is large is mostly followed by more of the kind: a group is closed soon behind its target, and need not be copied on the way there.
+    const least = length > LIMITS.groupTargetBytes / 4 ? (3 / 2) * LIMITS.groupTargetBytes : 0
+    const grown = Buffer.allocUnsafe(Math.max(length, least, 2 * this.#bytes.length))
     this.#bytes.copy(grown, 0, 0, this.length)
     this.#bytes = grown
   }
+}
+
+function write(bytes: Buffer, text: Body['text'], at: number): number {
+  if (typeof text === 'string') return bytes.write(text, at)
+  const begin = at + bytes.write(text[0], at)
+  bytes.set(text[1], begin)
+  const end = begin + text[1].length
+  return end + bytes.write(text[2], end) - at
 }
 
 /** The most that a record can take in a group. */

@@ -51,14 +51,18 @@ export type RecordType =
 /** Where a message stands: the position of its record, and its index in that record. */
 export type Address = readonly [position: number, index: number]
 
+export type TextAround = readonly [before: string, bytes: Uint8Array, behind: string]
+
 /** What a writer hands in: a record without what its place in the journal decides. */
 export interface Draft {
   readonly id: string
   readonly at: string
   readonly type: RecordType
   readonly payload: JsonObject
-  /** The payload as JSON, where that is known already. */
-  readonly text?: string
+  /** The payload as JSON, where that is known already; with well-formed bytes between two texts, where those are. */
+  readonly text?: string | TextAround
+  /** What its messages are called, hashed, where that is known already. */
+  readonly hashes?: readonly string[]
   readonly parent?: Address
 }
 

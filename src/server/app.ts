@@ -21,8 +21,9 @@ import { WebFiles } from './web-files.ts'
 
 export function makeApp(parts: ServerParts): OpenAPIHono {
   const app = new OpenAPIHono()
+  const unknown = serveRoute(parts, UNKNOWN_ROUTE)
   for (const route of ROUTES) {
-    app.on(route.method, `${BASE}${route.path.replace(/\{(\w+)\}/g, ':$1')}`, serveRoute(parts, route))
+    app.on(route.method, patternOf(route), onlyAt(route, serveRoute(parts, route), unknown))
     register(app, route)
   }
   app.post(MCP_ROUTE.path, serveRoute(parts, MCP_ROUTE))
@@ -30,12 +31,27 @@ export function makeApp(parts: ServerParts): OpenAPIHono {
   addPages(app, parts)
   addProbes(app, parts)
   // Not a route for all that is left: every request would match two of them, and go the long way.
-  const unknown = serveRoute(parts, UNKNOWN_ROUTE)
   app.notFound((c) => {
     if (c.req.path.startsWith(`${BASE}/`)) return unknown(c)
     return failure(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.path.slice(0, 200)}. /docs tells what there is.`))
   })
   return app
+}
+
+/**
+ * Hono's quick router, one regular expression for all routes, takes no word where another route has something to be filled in, and one such
+ * route would send all requests through the slow one. So that word is taken for something filled in, and compared.
+ */
+const WORD = { path: '/tasks/retry', pattern: '/tasks/:word', word: 'retry' } as const
+
+function patternOf({ path }: Route): string {
+  return `${BASE}${path === WORD.path ? WORD.pattern : path.replace(/\{(\w+)\}/g, ':$1')}`
+}
+
+type Handler = (c: Context) => Promise<Response>
+
+function onlyAt({ path }: Route, handler: Handler, unknown: Handler): Handler {
+  return path === WORD.path ? (c) => (c.req.param('word') === WORD.word ? handler(c) : unknown(c)) : handler
 }
 
 /** What is below /api/v1 and in no table. Also for this a key is needed: whoever has none is told nothing. */
@@ -161,7 +177,8 @@ function addProbes(app: OpenAPIHono, parts: ServerParts): void {
       requireScope(principal, 'admin')
       // They tell of all spaces, so they are for whoever runs the server.
       if (principal.space !== parts.store.space) throw new HoldfastError('PERMISSION_DENIED', 'Metrics are for who runs the server.')
-      return new Response(await parts.metrics.registry.metrics(), { headers: { 'content-type': parts.metrics.registry.contentType } })
+      parts.requestLog.flush()
+      return new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.registry.contentType } })
     } catch (error) {
       return failure(error)
     }

@@ -36,7 +36,7 @@ export function addressOf(c: Context): string {
 }
 
 async function byKey({ keys }: ServerParts, key: string): Promise<Principal | undefined> {
-  const record = await keys.find(key)
+  const record = keys.known(key) ?? (await keys.find(key))
   if (record === undefined) return undefined
   const { id, space, scope, owner, digest } = record
   return { id, kind: 'key', space, scope, owner, session: null, secret: digest, account: space, user: 'default' }

@@ -6,6 +6,9 @@ import { roundedInteger } from '../record/integers.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
 import { SERVER_LIMITS } from './limits.ts'
+import { endOfTurn } from './turn.ts'
+
+const NOTHING = Buffer.alloc(0)
 
 interface Bindings {
   readonly incoming?: IncomingMessage
@@ -68,8 +71,19 @@ export async function readBytes(c: Context, most: number = SERVER_LIMITS.bodyByt
   if (length > most) throw tooLarge(most)
   const { incoming } = (c.env ?? {}) as Bindings
   // Read from the connection itself where there is one: a stream around it takes longer than the request.
-  if (incoming !== undefined) return readIncoming(incoming, most)
+  if (incoming !== undefined) {
+    await endOfTurn()
+    return wholeOf(incoming, most) ?? readIncoming(incoming, most)
+  }
   const bytes = new Uint8Array(await c.req.arrayBuffer())
+  if (bytes.length > most) throw tooLarge(most)
+  return bytes
+}
+
+/** Most bodies have come whole by the end of the turn that brought their head: then there is nothing to listen for. */
+function wholeOf(incoming: IncomingMessage, most: number): Uint8Array | undefined {
+  if (!incoming.complete || incoming.readableFlowing === true) return undefined
+  const bytes = (incoming.read() as Buffer | null) ?? NOTHING
   if (bytes.length > most) throw tooLarge(most)
   return bytes
 }
@@ -88,6 +102,8 @@ function readIncoming(incoming: IncomingMessage, most: number): Promise<Uint8Arr
     const cut = (): void => reject(new HoldfastError('INVALID_ARGUMENT', 'The body ended before it was complete.'))
     incoming.on('error', cut)
     incoming.on('aborted', cut)
+    // It may have been cut off before anybody listened.
+    if (incoming.destroyed && !incoming.complete) cut()
   })
 }
 

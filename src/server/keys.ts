@@ -27,6 +27,8 @@ export interface KeyRecord {
   readonly createdAt: string
   readonly expiresAt: string | null
   readonly revokedAt: string | null
+  /** A digest of what was asked for, of one that was made by a call that may be repeated. */
+  readonly asked?: string
 }
 
 export interface NewKey {
@@ -39,8 +41,11 @@ export interface NewKey {
   /** Takes the place of this key, which goes on being good for so long. */
   readonly replaces?: string
   readonly overlapMs?: number
-  /** 64 hex digits that nobody can guess, instead of those that are made, so that the call can be repeated. */
-  readonly secret?: string
+  /**
+   * So that the call can be repeated: 64 hex digits that nobody can guess, instead of those that are made, and a digest of all that was asked
+   * for. Asked for with the same secret and something else, CONFLICT.
+   */
+  readonly repeatable?: { readonly secret: string; readonly asked: string }
 }
 
 /** What a token opens. */
@@ -89,13 +94,15 @@ export class KeyRing {
   /** Makes a key, and tells it this once. */
   async create(wanted: NewKey): Promise<{ key: string; record: KeyRecord }> {
     const { ids, clock } = this.#store.parts
-    const { scope = 'write', owner, name, expiresAt, replaces, overlapMs = 0 } = wanted
+    const { scope = 'write', owner, name, expiresAt, replaces, overlapMs = 0, repeatable } = wanted
     const space = checkSpace(wanted.space)
     if (owner !== undefined && scope === 'admin') throw invalid('A key that is bound to an owner cannot have the scope "admin".')
-    const secret = wanted.secret ?? ids.hex(64)
-    const id = wanted.secret === undefined ? ids.hex(16) : hash('sha256', `id of ${secret}`, 'hex').slice(0, 16)
+    const secret = repeatable?.secret ?? ids.hex(64)
+    const id = repeatable === undefined ? ids.hex(16) : hash('sha256', `id of ${secret}`, 'hex').slice(0, 16)
     const head = `hf_${id}_${secret}`
     const key = `${head}${checksum(head)}`
+    const first = repeatable === undefined ? undefined : await this.#madeBefore(id, repeatable.asked)
+    if (first !== undefined) return { key, record: first }
     const record: KeyRecord = {
       id,
       digest: hash('sha256', key, 'hex'),
@@ -106,11 +113,24 @@ export class KeyRing {
       createdAt: new Date(clock.now()).toISOString(),
       expiresAt: expiresAt?.toISOString() ?? null,
       revokedAt: null,
+      ...(repeatable === undefined ? {} : { asked: repeatable.asked }),
     }
     const before = replaces === undefined ? undefined : await this.#known(replaces, space)
     const entries = [record, ...(before === undefined ? [] : [{ ...before, expiresAt: this.#ends(before, overlapMs) }])]
-    if (!this.#keys.has(id)) await this.#put(entries)
-    return { key, record: this.#keys.get(id) ?? record }
+    await this.#put(entries)
+    return { key, record }
+  }
+
+  /** The key that this call has made already. */
+  async #madeBefore(id: string, asked: string): Promise<KeyRecord | undefined> {
+    await this.refresh()
+    const record = this.#keys.get(id)
+    if (record !== undefined && record.asked !== asked) {
+      throw new HoldfastError('CONFLICT', 'This Idempotency-Key was used before, for another key than this. Use a new one.', {
+        details: { reason: 'key', key_id: id },
+      })
+    }
+    return record
   }
 
   /** From now on the key is good for nothing, nor are its tokens. */
@@ -131,15 +151,18 @@ export class KeyRing {
 
   /** What a key opens; undefined if it opens nothing. */
   async find(key: string): Promise<KeyRecord | undefined> {
+    const known = this.known(key)
+    if (known !== undefined) return known
+    const [, id, secret, sum] = KEY.exec(key) ?? []
+    if (id === undefined || checksum(`hf_${id}_${secret}`) !== sum) return undefined
+    await this.#missed(id)
+    return this.known(key)
+  }
+
+  /** The same, as far as this process knows already. */
+  known(key: string): KeyRecord | undefined {
     // By its digest, which nobody can come closer to by trying: how long this takes tells nothing.
-    const digest = hash('sha256', key, 'hex')
-    let record = this.#byDigest.get(digest)
-    if (record === undefined) {
-      const [, id, secret, sum] = KEY.exec(key) ?? []
-      if (id === undefined || checksum(`hf_${id}_${secret}`) !== sum) return undefined
-      await this.#missed(id)
-      record = this.#byDigest.get(digest)
-    }
+    const record = this.#byDigest.get(hash('sha256', key, 'hex'))
     return record !== undefined && this.isGood(record) ? record : undefined
   }
 

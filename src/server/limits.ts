@@ -30,6 +30,8 @@ export const SERVER_LIMITS = {
   idleMs: 65_000,
   /** How long a commit is waited for, at most, unless the caller wants less. */
   waitMs: 120_000,
+  /** How long the worker inside rests between two looks at what has changed; a commit at this server wakes it. */
+  workerRestMs: 250,
   /** Followers hear something at least this often, so that what lies between does not take them for dead. */
   heartbeatMs: 15_000,
   /** What is under way when the server stops has this long. */

@@ -13,6 +13,7 @@ import type { Logins } from './logins.ts'
 import type { Metrics } from './metrics.ts'
 import type { Principal } from './principal.ts'
 import type { Rate } from './rate.ts'
+import type { RequestLog } from './request-log.ts'
 
 export interface ServerParts {
   /** Of the space that somebody without a key has, if that is allowed. */
@@ -22,6 +23,7 @@ export interface ServerParts {
   readonly logins: Logins
   readonly audit: Audit
   readonly metrics: Metrics
+  readonly requestLog: RequestLog
   readonly followers: Followers
   readonly load: Load
   readonly guard: GuardOptions

@@ -1,4 +1,5 @@
 /** The way of one request: let in, recognised, checked, answered, counted. Every route goes it, and so does what is no route. */
+import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { z } from '@hono/zod-openapi'
@@ -16,6 +17,7 @@ import type { ServerParts } from './parts.ts'
 import { type Principal, requireScope } from './principal.ts'
 import type { Answer, Call, Route } from './route.ts'
 import { tellSpan, traced } from './telemetry.ts'
+import { endOfTurn } from './turn.ts'
 
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
@@ -29,10 +31,10 @@ interface Trail {
 
 export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Promise<Response> {
   const method = route.method.toUpperCase()
-  const { metrics, load } = parts
+  const { requestLog, load } = parts
   return (c) => {
     const startedMs = performance.now()
-    const trail: Trail = { id: requestId(parts, c), principal: undefined, session: null }
+    const trail: Trail = { id: requestId(c), principal: undefined, session: null }
     const header = (name: string): string | undefined => headerOf(c, name)
     return traced({ method, route: route.path, requestId: trail.id, header }, async (span) => {
       let begun = false
@@ -48,9 +50,8 @@ export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Pr
       }
       const { status } = response
       const ms = performance.now() - startedMs
-      if (route.long !== true) metrics.request(method, route.path, status, ms / 1000)
       tellSpan(span, { status, session: trail.session })
-      tellLog(parts, route, trail, status, ms)
+      requestLog.tell({ route, method, status, ms, id: trail.id, key: trail.principal?.id, session: trail.session })
       return response
     })
   }
@@ -72,6 +73,8 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   const call = callOf(parts, route, c, principal, query, body)
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)
+  // What came together was read together (`body.ts`), and is answered together.
+  if (body !== undefined) await endOfTurn()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
   return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
 }
@@ -98,7 +101,7 @@ function callOf(parts: ServerParts, route: Route, c: Context, principal: Princip
 }
 
 /** Whoever is bound to an owner finds his sessions, and no sign of any others. */
-async function requireOwner(store: Store, id: string, owner: string, creates: boolean): Promise<void> {
+export async function requireOwner(store: Store, id: string, owner: string, creates: boolean): Promise<void> {
   const state = await new Handle(store.parts, id).state()
   if (state.status !== 'absent' && state.owner === owner) return
   if (state.status !== 'absent' || !creates) throw absent()
@@ -179,9 +182,13 @@ function ifMatchOf(c: Context): string | undefined {
   return version
 }
 
-function requestId({ store }: ServerParts, c: Context): string {
+/** No two processes have the same, nor do two requests of one: that is all that an id of a request is for. */
+const processId = randomBytes(9).toString('base64url')
+let requestCount = 0
+
+function requestId(c: Context): string {
   const given = headerOf(c, 'x-request-id')
-  return given !== undefined && /^[\w.:-]{1,100}$/.test(given) ? given : store.parts.ids.next(store.parts.clock.now())
+  return given !== undefined && /^[\w.:-]{1,100}$/.test(given) ? given : `${processId}-${(++requestCount).toString(36)}`
 }
 
 function headersOf({ guard: { origins } }: ServerParts, c: Context, { version, headers }: Partial<Answer>): Record<string, string> {
@@ -214,7 +221,7 @@ async function failed(parts: ServerParts, route: Route, c: Context, trail: Trail
   return respond(c, trail, status, body, headers)
 }
 
-async function respond(c: Context, { id }: Trail, status: number, body: string, extra: Record<string, string>): Promise<Response> {
+function respond(c: Context, { id }: Trail, status: number, body: string, extra: Record<string, string>): Response | Promise<Response> {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
@@ -223,7 +230,14 @@ async function respond(c: Context, { id }: Trail, status: number, body: string, 
     ...extra,
   }
   const encoding = body.length < SERVER_LIMITS.compressBytes ? undefined : encodingFor(headerOf(c, 'accept-encoding'))
-  if (encoding === undefined) return new Response(body, { status, headers })
+  return encoding === undefined ? new Response(body, { status, headers }) : compressed(encoding, body, { status, headers })
+}
+
+async function compressed(
+  encoding: 'br' | 'gzip',
+  body: string,
+  { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+): Promise<Response> {
   const bytes =
     encoding === 'br' ? await compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }) : await compressGzip(body)
   const vary = headers.vary === undefined ? 'Accept-Encoding' : `${headers.vary}, Accept-Encoding`
@@ -243,19 +257,4 @@ async function tellAudit({ audit }: ServerParts, route: Route, { id, principal, 
   const deed = { key: principal.id, space: principal.space, action, session, status, request: id }
   if (route.door === true) await audit.record(deed)
   else audit.count(deed)
-}
-
-function tellLog({ log }: ServerParts, route: Route, { id, principal, session }: Trail, status: number, ms: number): void {
-  const level = status >= 500 ? 'error' : route.scope === 'anyone' ? 'debug' : 'info'
-  if (!log.isLevelEnabled(level)) return
-  const line = {
-    request: id,
-    method: route.method.toUpperCase(),
-    route: route.path,
-    status,
-    ms: Math.round(ms * 10) / 10,
-    key: principal?.id,
-    session,
-  }
-  log[level](line, 'request')
 }

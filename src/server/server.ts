@@ -21,6 +21,7 @@ import { Logins } from './logins.ts'
 import { Metrics } from './metrics.ts'
 import { Load, type ServerParts, Spaces } from './parts.ts'
 import { Rate } from './rate.ts'
+import { RequestLog } from './request-log.ts'
 
 export interface ServerOptions {
   /** 127.0.0.1 unless told. */
@@ -63,13 +64,14 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
     logins: new Logins(clock, ids),
     audit: new Audit(store),
     metrics,
+    requestLog: new RequestLog(log, metrics),
     followers: new Followers(store.parts),
     load: new Load(),
     guard: { hosts: options.hosts ?? (isLoopback(host) ? LOOPBACK_HOSTS : undefined), origins },
     requests: new Rate(clock, requestsPerSecond, Math.max(requestsPerSecond * 2, 1)),
     attempts: new Rate(clock, SERVER_LIMITS.attemptsPerSecond, SERVER_LIMITS.attemptBurst),
     log,
-    worker: worker === false ? undefined : new Worker(store, worker === true ? {} : worker),
+    worker: worker === false ? undefined : new Worker(store, { restMs: SERVER_LIMITS.workerRestMs, ...(worker === true ? {} : worker) }),
     nobody: auth
       ? undefined
       : {
@@ -152,7 +154,7 @@ export class Server {
   }
 
   async #stop(): Promise<void> {
-    const { load, followers, worker, audit, keys } = this.#parts
+    const { load, followers, worker, audit, keys, requestLog } = this.#parts
     const closed = new Promise((resolve) => this.#http.close(resolve))
     const released = worker?.stop().catch(() => undefined)
     const streams = followers.close()
@@ -164,6 +166,7 @@ export class Server {
     clearTimeout(late)
     this.#http.closeIdleConnections()
     keys.close()
+    requestLog.flush()
     await audit.flush()
     this.#http.closeAllConnections()
     await closed

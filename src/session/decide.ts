@@ -34,7 +34,7 @@ import {
   tooMany,
   unexpected,
 } from './refusals.ts'
-import { type Point, type SessionState, versionOf } from './state.ts'
+import { type Point, type Run, type SessionState, versionOf } from './state.ts'
 
 /** What every command may carry. */
 export interface Terms {
@@ -163,6 +163,10 @@ export function create(terms: Terms, session: SessionCreated, { ifAbsent = false
 export interface NewMessages {
   readonly messages: readonly JsonText[]
   readonly ids?: readonly (string | null)[] | undefined
+  /** What `hashKey` makes of the ids, where that is known already, of every message. */
+  readonly keys?: readonly KeyHash[] | undefined
+  /** The messages as they stand in the record, with commas between them, where that is known already. */
+  readonly bytes?: Uint8Array | undefined
   readonly tokens: number
   /** When each was said, of what is imported. */
   readonly times?: readonly (string | null)[] | undefined
@@ -176,13 +180,14 @@ export interface NewMessages {
 
 export function append(
   terms: Terms,
-  { messages, ids, tokens, times, parent, entries, guard }: NewMessages,
+  { messages, ids, keys, bytes, tokens, times, parent, entries, guard }: NewMessages,
 ): Operation<SessionState, Outcome> {
   const given = (ids ?? []).flatMap((id, index) =>
-    id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
+    id === null ? [] : [{ id, key: keys?.[index] ?? hashKey('message', id), digest: (messages[index] as JsonText).digest }],
   )
+  const hashes = given.length === messages.length ? given.map(({ key }) => key) : undefined
   const type = 'messages.appended' as const
-  const texts = messages.map(({ text }) => text).join(',')
+  const texts = bytes === undefined ? textsOf(messages) : ''
   const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
     const found = given.map(({ key }) => known(key))
     const some = given.find((_, index) => found[index] !== undefined)
@@ -200,29 +205,54 @@ export function append(
     const linked = entries === undefined ? undefined : linksOf(state, entries)
     const refusal = guard?.(state) ?? (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ?? linked?.excess
     if (refusal !== undefined) return { refuse: refusal }
-    // As JSON, what is undefined is not there.
-    const rest = {
-      ids: given.length > 0 ? ids : undefined,
-      times,
-      n: follows.n,
-      t: follows.t,
-      tokens,
-      run,
-      left: moves ? state.head : undefined,
-      entries,
-      before: linked?.before,
-      key: terms.key,
-      digest: terms.digest,
+    const { n, t } = follows
+    const payload: { [field: string]: unknown } = run === undefined ? { messages, n, t, tokens } : { messages, n, t, tokens, run }
+    let rest = `],"n":${n},"t":${t},"tokens":${tokens}`
+    if (run !== undefined) rest += `,"run":${runText(run)}`
+    const more = (name: string, value: unknown): void => {
+      payload[name] = value
+      rest += `,"${name}":${JSON.stringify(value)}`
     }
-    const text = `{"messages":[${texts}],${JSON.stringify(rest).slice(1)}`
-    const payload = { messages, ...rest } as unknown as JsonObject
-    const write = follows.at === null ? { type, payload, text } : { type, payload, text, parent: follows.at }
+    if (given.length > 0) more('ids', ids)
+    if (times !== undefined) more('times', times)
+    if (moves) more('left', state.head)
+    if (entries !== undefined) more('entries', entries)
+    if (linked?.before !== undefined) more('before', linked.before)
+    if (terms.key !== undefined) {
+      more('key', terms.key)
+      more('digest', terms.digest)
+    }
+    rest += '}'
+    const text = bytes === undefined ? `{"messages":[${texts}${rest}` : (['{"messages":[', bytes, rest] as const)
+    const write = {
+      type,
+      payload: payload as JsonObject,
+      text,
+      ...(hashes === undefined ? {} : { hashes }),
+      ...(follows.at === null ? {} : { parent: follows.at }),
+      ...(terms.at === undefined ? {} : { at: terms.at }),
+    }
     return {
-      write: terms.at === undefined ? write : { ...write, at: terms.at },
+      write,
       answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
     }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
+}
+
+function textsOf(messages: readonly JsonText[]): string {
+  return messages.length === 1 ? (messages[0] as JsonText).text : messages.map(({ text }) => text).join(',')
+}
+
+const runTexts = new WeakMap<Run, string>()
+
+/** Every message of a run says the same of it. */
+function runText(run: Run): string {
+  const known = runTexts.get(run)
+  if (known !== undefined) return known
+  const text = JSON.stringify(run)
+  runTexts.set(run, text)
+  return text
 }
 
 /** New content for a message that has the content `old`, and must have the one `expected`, if that is given. */

@@ -31,7 +31,7 @@ export type Decision<R> = {
   readonly opens?: SealReason
 } & (
   | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
-      readonly write: Pick<Draft, 'type' | 'payload' | 'text' | 'parent'> & Partial<Pick<Draft, 'id' | 'at'>>
+      readonly write: Pick<Draft, 'type' | 'payload' | 'text' | 'hashes' | 'parent'> & Partial<Pick<Draft, 'id' | 'at'>>
       readonly answer: (placed: Placed) => R
     }
   /** Nothing to write: the first outcome of a repeated call, or what was read. */

@@ -6,13 +6,20 @@ import { hash } from 'node:crypto'
 import type { Json } from '../record/record.ts'
 
 export class JsonText {
-  readonly text: string
+  #text: string | undefined
+  #bytes: (() => Buffer) | undefined
   #digest: string | undefined
 
   /** `digest`: as `digestOf` would tell it, where that is known already. */
-  constructor(text: string, digest?: string) {
-    this.text = text
+  constructor(text: string | (() => Buffer), digest?: string) {
+    if (typeof text === 'string') this.#text = text
+    else this.#bytes = text
     this.#digest = digest
+  }
+
+  get text(): string {
+    this.#text ??= this.#bytes?.().toString('utf8') ?? ''
+    return this.#text
   }
 
   get value(): Json {

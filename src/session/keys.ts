@@ -11,7 +11,7 @@ export const NO_DIGEST = '0'.repeat(32)
 /** The keys of a sealed record as its line has them; a digest is '' if there is none. */
 export type SealedKeys = readonly (readonly [key: KeyHash, index: number, digest: string])[]
 
-export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
+export function keysOf({ record, hashes, at, end, crc }: Counted): readonly KeyEntry[] {
   const entries: KeyEntry[] = []
   const add = (key: KeyHash, index: number, digest: string): void => {
     entries.push({ key, at, length: end - at, crc, index, digest })
@@ -30,10 +30,10 @@ export function keysOf({ record, at, end, crc }: Counted): readonly KeyEntry[] {
   if (typeof key === 'string') add(hashKey('operation', key), 0, digest)
   if (record.type === 'messages.appended') {
     const { messages, ids } = record as unknown as MessagesAppended
-    for (const [index, message] of messages.entries()) {
+    messages.forEach((message, index) => {
       const given = ids?.[index]
-      add(hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
-    }
+      add(hashes?.[index] ?? hashKey('message', messageId(record.id, ids, index)), index, given == null ? NO_DIGEST : digestOf(message))
+    })
   } else if (record.type === 'message.replaced' || record.type === 'message.erased') {
     // An erased message is shown with what its last record says, like one that was replaced.
     add(hashKey('replacement', (record as unknown as MessageReplaced | MessageErased).target), 0, NO_DIGEST)

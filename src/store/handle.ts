@@ -87,8 +87,11 @@ export class Handle {
   }
 
   /** Carries out a command that makes the session if there is none, in the same write. */
-  async submitCreating(terms: Terms, make: Make): Promise<Outcome> {
-    if (this.#wasThere) return this.submit(terms, make)
+  submitCreating(terms: Terms, make: Make): Promise<Outcome> {
+    return this.#wasThere ? this.submit(terms, make) : this.#submitFirst(terms, make)
+  }
+
+  async #submitFirst(terms: Terms, make: Make): Promise<Outcome> {
     const session = { space: this.parts.space, session: this.id }
     if (terms.expect === ABSENT_VERSION && (await this.state()).status === 'absent') {
       const { version } = await this.submit({ expect: ABSENT_VERSION }, (full) => create(full, session))

@@ -42,6 +42,8 @@ export interface OpenOptions {
   readonly wrap?: (engine: Engine) => Engine
   /** For a process that asks once and ends: the catalog needs no thread of its own, which takes longer to start than to answer. @internal */
   readonly brief?: boolean
+  /** For a thread that does nothing else, and may wait for the disk. @internal */
+  readonly mayBlock?: boolean
 }
 
 export interface EncryptionOptions {
@@ -103,7 +105,7 @@ function isEngine(where: string | PostgresPlace | Engine): where is Engine {
 }
 
 async function pick(where: string | PostgresPlace, options: OpenOptions): Promise<Engine> {
-  const { exclusive = false, migrate, clock = systemClock, ids = systemIds, limits = {} } = options
+  const { exclusive = false, mayBlock = false, migrate, clock = systemClock, ids = systemIds, limits = {} } = options
   const { keysOf } = sessionModel
   if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
     const { openPostgresEngine } = await import('../engines/postgres/engine.ts')
@@ -119,5 +121,5 @@ async function pick(where: string | PostgresPlace, options: OpenOptions): Promis
   if (where === '' || scheme !== undefined) {
     throw new TypeError(`A store is a directory, postgres://… or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
   }
-  return openFilesEngine({ directory: where, keysOf, exclusive, clock, ids, limits })
+  return openFilesEngine({ directory: where, keysOf, exclusive, mayBlock, clock, ids, limits })
 }

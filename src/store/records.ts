@@ -15,6 +15,8 @@ export interface Found {
 }
 
 const WINDOW_BYTES = 64 * 1024
+/** The first read is smaller: often it is for one record, or for the last few. */
+const FIRST_BYTES = 4096
 
 /**
  * Who carries lines may be late, because others who know of no failure were first: then the lines stand in a segment after that. After so many
@@ -137,8 +139,7 @@ export class Records {
   }
 
   async *#segmentForward(segment: number, { first, last }: Bounds): AsyncGenerator<Found> {
-    // The first read is small: often it is for one record.
-    for (let from = first, limit = 4096; from <= last; limit = WINDOW_BYTES) {
+    for (let from = first, limit = FIRST_BYTES; from <= last; limit = WINDOW_BYTES) {
       const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
       if (chunk === undefined || chunk.next === from) return
       for (const line of chunk.lines) {
@@ -154,7 +155,7 @@ export class Records {
     const newest: Found[] = []
     for await (const found of this.#segmentForward(segment, { first: last, last })) newest.push(found)
     yield* newest
-    let size = WINDOW_BYTES
+    let size = 2 * FIRST_BYTES
     for (let end = last; end > first; ) {
       const begin = Math.max(first, end - size)
       const lines = await this.#lines(segment, begin, end)
@@ -209,7 +210,7 @@ export class Records {
   async #preamble(segment: number): Promise<{ carried: Found[]; told: boolean }> {
     const carried: Found[] = []
     let told = false
-    for (let from = segment, limit = 4096; ; limit = WINDOW_BYTES) {
+    for (let from = segment, limit = FIRST_BYTES; ; limit = WINDOW_BYTES) {
       const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
       if (chunk === undefined || chunk.next === from) return { carried, told }
       for (const line of chunk.lines) {

@@ -86,7 +86,8 @@ export async function findDocuments(
     return await parts.catalog.ask('search', { ...query, space: parts.space, now: parts.clock.now() })
   } catch (error) {
     if (!(error instanceof CatalogUnavailable)) throw error
-    throw new HoldfastError('UNAVAILABLE', `The full-text index cannot be used: ${error.message} Try again.`, { cause: error })
+    const remedy = error.reason === 'absent' ? '' : ' Try again.'
+    throw new HoldfastError('UNAVAILABLE', `The full-text index cannot be used: ${error.message}${remedy}`, { cause: error })
   }
 }
 

@@ -75,7 +75,7 @@ export async function windowOf(
   const items = isNews ? [leading.item, ...recent.items] : recent.items
   const summed = isNews && good.some(({ number }) => number === leading.archive)
   const older = Math.max(0, recent.older - (isNews && !summed ? 1 : 0))
-  const window = assemble({ budget, items, older, summaries: summaries.shown, recalled, countTokens })
+  const window = assemble({ budget, items, older, summaries: summaries.shown, overview: summaries.overview, recalled, countTokens })
   const included = window.abstracts.length + (window.overview === null ? 0 : 1)
   return {
     overview: window.overview,
@@ -118,17 +118,44 @@ async function summariesOf(
   session: string,
   archives: readonly Archive[],
   transcript: Transcript,
-): Promise<{ shown: Summary[]; all: Set<number> }> {
+): Promise<{ shown: Summary[]; overview: string | undefined; all: Set<number> }> {
   const all = new Set(archives.map(({ number }) => number))
   const shown: Summary[] = []
-  // Side by side: they lie anywhere in the journal.
-  for (const { number, abstract, overview } of await Promise.all(
-    archives.slice(-ABSTRACTS).map((archive) => archiveInfo(session, archive, transcript)),
-  )) {
-    if (abstract === null || overview === null) all.delete(number)
-    else shown.push({ archive: number, abstract, overview })
+  let overview: string | undefined
+  let older = archives.length
+  while (overview === undefined && older > 0) {
+    const { number, abstract, overview: text } = await archiveInfo(session, archives[--older] as Archive, transcript)
+    if (abstract === null || text === null) {
+      all.delete(number)
+      continue
+    }
+    overview = text
+    shown.push({ archive: number, abstract })
   }
-  return { shown, all }
+  // Side by side: they lie anywhere in the journal.
+  const earlier = await Promise.all(
+    archives.slice(Math.max(0, older - ABSTRACTS), older).map(async (archive) => {
+      return { archive: archive.number, abstract: await abstractOf(session, archive, transcript) }
+    }),
+  )
+  for (const { archive, abstract } of earlier.reverse()) {
+    if (abstract === null) all.delete(archive)
+    else shown.unshift({ archive, abstract })
+  }
+  return { shown, overview, all }
+}
+
+/** An archive of which something changes, because it is summarised anew or a message in it was erased, is another object from then on. */
+const known = new WeakMap<Archive, string>()
+
+/** Read once, but for the archives that a fork inherits: what becomes of those is told in another journal. */
+async function abstractOf(session: string, archive: Archive, transcript: Transcript): Promise<string | null> {
+  const before = known.get(archive)
+  if (before !== undefined) return before
+  const { abstract, overview } = await archiveInfo(session, archive, transcript)
+  if (abstract === null || overview === null) return null
+  if (archive.session === null) known.set(archive, abstract)
+  return abstract
 }
 
 interface Recent {

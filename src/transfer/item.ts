@@ -94,6 +94,8 @@ export interface MessageItem {
   /** The message as JSON, and the digest of that, where its importer has made them: they need not be made again. */
   readonly text?: string
   readonly digest?: string
+  /** The text as bytes, which hold until the next item is asked for. */
+  readonly bytes?: Uint8Array
 }
 
 /** Another content of a message. */
@@ -179,6 +181,8 @@ export interface EntryItem {
   readonly channel: string
   readonly key: string
   readonly value?: Json
+  /** Of the value as JSON, where that is known. */
+  readonly length?: number
   readonly at?: string | undefined
 }
 

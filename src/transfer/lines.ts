@@ -16,8 +16,16 @@ export type Read =
       readonly recovered: boolean
       readonly line: number
       readonly offset: number
+      /** The line as it stands, if it is whole and nothing is around it. */
+      readonly raw?: Raw
     }
   | DamageItem
+
+/** A line that is one record. The bytes hold until the next bunch is asked for. */
+export interface Raw {
+  readonly text: string
+  readonly bytes: Uint8Array
+}
 
 const NEWLINE = 0x0a
 /** A line, or a document, that is longer is not read into memory. */
@@ -39,8 +47,8 @@ export async function* readRecords(file: SourceFile, isRecord: IsRecord): AsyncG
   for await (const lines of readLines(file.read())) {
     const found: Read[] = []
     for (const line of lines) {
-      const record = plainRecord(line, isRecord)
-      if (record !== undefined) found.push({ record, recovered: false, line: line.number, offset: line.offset })
+      const plain = plainRecord(line, isRecord)
+      if (plain !== undefined) found.push(plain)
       else found.push(...recordsIn(file.path, line, isRecord))
     }
     if (found.length > 0) yield found
@@ -48,10 +56,12 @@ export async function* readRecords(file: SourceFile, isRecord: IsRecord): AsyncG
 }
 
 /** The record of a line with which nothing is wrong. */
-function plainRecord({ number, bytes, length }: RawLine, isRecord: IsRecord): JsonObject | undefined {
+function plainRecord({ number, offset, bytes, length }: RawLine, isRecord: IsRecord): Read | undefined {
   if (number === 1 || length > bytes.length || !isUtf8(bytes)) return undefined
-  const record = asObject(parsed(bytes.toString('utf8')))
-  return record !== undefined && isRecord(record) ? record : undefined
+  const text = bytes.toString('utf8')
+  const record = asObject(parsed(text))
+  if (record === undefined || !isRecord(record)) return undefined
+  return { record, recovered: false, line: number, offset, raw: { text, bytes } }
 }
 
 function* recordsIn(path: string, { number, offset, bytes, length }: RawLine, isRecord: IsRecord): Generator<Read> {

@@ -62,8 +62,8 @@ function isoOf(ms: number): string | undefined {
   return ms >= 0 && ms < 253_402_300_800_000 ? new Date(Math.round(ms)).toISOString() : undefined
 }
 
-/** 32 hex digits that stand for a text. */
-export function digest(text: string): string {
+/** 32 hex digits that stand for a text, or for its bytes. */
+export function digest(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
 

@@ -8,14 +8,15 @@ const countTokens = (text: string): number => (text.startsWith('{') ? 10 : text.
 
 function window(messages: readonly JsonObject[], budget: number, input: Partial<WindowInput> = {}): Assembled {
   const items = messages.map((message, index) => ({ id: `m${index}`, message, view: viewOf(message), tokens: 10 }))
-  return assemble({ budget, items, summaries: [], recalled: [], countTokens, ...input })
+  return assemble({ budget, items, summaries: [], overview: OVERVIEW, recalled: [], countTokens, ...input })
 }
 
 const ids = ({ messages }: Assembled): string[] => messages.map(({ id }) => id)
 const SYSTEM = { role: 'system', content: 'Be brief.' }
 const ASK = { role: 'user', content: 'hi' }
 const SAY = { role: 'assistant', content: 'hello' }
-const summary = (archive: number) => ({ archive, abstract: 'abstract 1', overview: 'overview of thirty characters.' })
+const summary = (archive: number) => ({ archive, abstract: 'abstract 1' })
+const OVERVIEW = 'overview of thirty characters.'
 
 test('the newest that fit, with no holes', () => {
   const { leftOut, tokens, ...rest } = window([ASK, SAY, ASK, SAY, ASK], 35)
@@ -53,7 +54,7 @@ test('what the user said with results that do not fit is shown without them', ()
 test('the last overview comes before older messages, abstracts of older archives come last', () => {
   const summaries = [summary(1), summary(2), summary(3)]
   const all = window([ASK, SAY], 70, { summaries })
-  expect([all.overview, all.abstracts.map(({ archive }) => archive), all.leftOut]).toEqual([summary(3).overview, [1, 2], []])
+  expect([all.overview, all.abstracts.map(({ archive }) => archive), all.leftOut]).toEqual([OVERVIEW, [1, 2], []])
   const some = window([ASK, SAY, ASK], 65, { summaries })
   expect([ids(some), some.abstracts, some.tokens]).toEqual([['m0', 'm1', 'm2'], [], 60])
   expect(some.leftOut).toEqual([

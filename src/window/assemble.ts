@@ -11,7 +11,6 @@ import { type Dropped, type Item, type Shown, type Unit, unitsOf, withoutResults
 export interface Summary {
   readonly archive: number
   readonly abstract: string
-  readonly overview: string
 }
 
 export interface WindowInput {
@@ -20,8 +19,10 @@ export interface WindowInput {
   readonly items: readonly Item[]
   /** How many still older messages there are that were not even read. */
   readonly older?: number
-  /** Of archives on the branch, oldest first. The last overview tells of all that came before it too. */
+  /** Of archives on the branch, oldest first. */
   readonly summaries: readonly Summary[]
+  /** Of the last of them: it tells of all that came before it too. */
+  readonly overview?: string | undefined
   /** What a query brought up, the best first. */
   readonly recalled: readonly Recalled[]
   readonly countTokens: (text: string) => number
@@ -55,7 +56,7 @@ export interface Assembled {
 /** What was recalled takes at most this share of the budget. */
 const RECALL_SHARE = 0.2
 
-export function assemble({ budget, items, older = 0, summaries, recalled, countTokens }: WindowInput): Assembled {
+export function assemble({ budget, items, older = 0, summaries, overview = '', recalled, countTokens }: WindowInput): Assembled {
   const { units, dropped } = unitsOf(items, countTokens)
   const leftOut: LeftOut[] = [...dropped]
   const kept = new Set<Unit>()
@@ -78,7 +79,7 @@ export function assemble({ budget, items, older = 0, summaries, recalled, countT
   if (first !== undefined && isLeading(first) && !kept.has(first) && first.tokens <= left) keep(first)
 
   const latest = summaries.at(-1)
-  const overviewTokens = latest === undefined ? 0 : countTokens(latest.overview)
+  const overviewTokens = latest === undefined ? 0 : countTokens(overview)
   const withOverview = latest !== undefined && overviewTokens <= left
   if (withOverview) left -= overviewTokens
   else if (latest !== undefined) leftOut.push({ kind: 'overview', id: String(latest.archive), reason: 'budget' })
@@ -104,7 +105,7 @@ export function assemble({ budget, items, older = 0, summaries, recalled, countT
   leftOut.push(...earlier.rest.map(({ archive }) => ({ kind: 'abstract', id: String(archive), reason: 'budget' }) as const))
 
   return {
-    overview: withOverview ? latest.overview : null,
+    overview: withOverview ? overview : null,
     abstracts: earlier.taken.map(({ archive, abstract }) => ({ archive, abstract })).reverse(),
     recalled: remembered.taken,
     messages,

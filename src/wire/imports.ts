@@ -8,6 +8,10 @@ export function importedFields({ session, ...rest }: ImportedSession): ImportedF
   return { source, session_id: session, messages, recovered, damaged, skipped, healed, suspects, format, damage, note }
 }
 
+export function importedOf({ session_id: session, ...rest }: ImportedFields): ImportedSession {
+  return { session, ...rest }
+}
+
 /** The sums of an import. */
 export class ImportTotals {
   /** Sources of no format that is known. */

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { HoldfastEventStore } from '../../src/adapters/mcp/index.ts'
 import { type McpOptions, makeMcpServer } from '../../src/adapters/mcp/server.ts'
 import type { StoreApi } from '../../src/client/api.ts'
+import { STORE_SPACE } from '../../src/store/parts.ts'
 import { Application } from '../server/application.ts'
 import { OPENERS, opened } from './openers.ts'
 
@@ -142,7 +143,50 @@ describe('at a server', () => {
     const other = await connected(app, await app.newKey({ space: 'other' }))
     expect(await call(other, 'list_sessions', {})).toEqual({ sessions: [], next_cursor: null })
     await expect(connected(app, 'wrong')).rejects.toThrow()
-    await expect(connected(app, await app.newKey({ owner: 'kim' }))).rejects.toThrow()
+    const { token } = (await app.post('/tokens', { session_id: 's' })).result
+    await expect(connected(app, token)).rejects.toThrow()
+  })
+
+  test('an agent whose key is bound to an owner sees and makes sessions of his, and no sign of others', async () => {
+    const app = await Application.open({ mcpWrite: true })
+    await app.post('/sessions', { session_id: 'theirs', owner: 'lee' })
+    await app.post('/sessions/theirs/messages', { role: 'user', content: 'the parcel of lee' })
+    const client = await connected(app, await app.newKey({ owner: 'kim', scope: 'write' }))
+    expect(await call(client, 'list_sessions', {})).toEqual({ sessions: [], next_cursor: null })
+    expect(await call(client, 'search_sessions', { query: 'parcel' })).toEqual({ hits: [] })
+    const refused = async (tool: string, session_id: string): Promise<unknown> => {
+      const { isError, content } = await client.callTool({ name: tool, arguments: { session_id, content: 'x' } })
+      return isError === true ? content : undefined
+    }
+    for (const tool of ['read_session', 'get_context', 'append_message', 'fork_session', 'commit_session']) {
+      expect(await refused(tool, 'theirs')).toMatchObject([{ text: 'There is no such session.' }])
+    }
+    // Looking at what is not there makes nothing.
+    expect(await refused('read_session', 'mine')).toMatchObject([{ text: 'There is no such session.' }])
+    expect((await app.get('/sessions/mine')).status).toBe(404)
+    await call(client, 'append_message', { session_id: 'mine', content: 'the parcel of kim' })
+    expect((await app.get('/sessions/mine')).result).toMatchObject({ owner: 'kim', message_count: 1 })
+    expect(await call(client, 'read_session', { session_id: 'mine' })).toMatchObject({ messages: [{ text: 'the parcel of kim' }] })
+    await expect(client.readResource({ uri: 'session://theirs' })).rejects.toThrow('There is no such session.')
+  })
+
+  test('what an agent writes is written down: who, with which tool, to which session', async () => {
+    const app = await Application.open({ mcpWrite: true })
+    const key = await app.newKey({ scope: 'write' })
+    const client = await connected(app, key)
+    await call(client, 'append_message', { session_id: 's', content: 'a secret' })
+    await call(client, 'read_session', { session_id: 's' })
+    await call(client, 'commit_session', { session_id: 's', keep: 0 })
+    await app.parts.audit.flush()
+    const own = app.store.in(STORE_SPACE)
+    const log = (await own.list()).sessions.find(({ id }) => id.startsWith('audit-'))?.id as string
+    const deeds = (await (await own.session(log)).messages()).messages.map(({ message }) => message)
+    const by = { key: key.slice(3, 19), space: 'default', session: 's', status: 200 }
+    expect(deeds.filter((deed) => deed.key === by.key)).toMatchObject([
+      { ...by, action: 'POST /mcp append_message' },
+      { ...by, action: 'POST /mcp commit_session' },
+    ])
+    expect(JSON.stringify(deeds)).not.toContain('secret')
   })
 
   test('it writes if the server lets agents write and the key may', async () => {

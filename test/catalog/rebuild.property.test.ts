@@ -80,6 +80,8 @@ test('after any history, a catalog that followed it equals one that is made anew
       const open = async (): Promise<Store> =>
         openStore(await openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: unsynced }), { limits: { segmentBytes: 1500 } })
       const [store, fresh] = [await open(), await open()]
+      // On the disk itself, where a catalog is made in a file of its own.
+      const beside = await openStore(directory)
       try {
         const count = { next: 0 }
         for (const one of steps) {
@@ -88,10 +90,14 @@ test('after any history, a catalog that followed it equals one that is made anew
           })
         }
         const asked = { words: WORDS, owners: [null, ...WORDS], sessions: [...SESSIONS, 'fork of a', 'fork of b'] }
-        expect(await answersOf(store, asked)).toEqual(await answersOf(fresh, asked))
+        const answers = await answersOf(store, asked)
+        expect(answers).toEqual(await answersOf(fresh, asked))
+        await beside.rebuildCatalog()
+        expect(answers).toEqual(await answersOf(beside, asked))
       } finally {
         await store.close()
         await fresh.close()
+        await beside.close()
         await rm(directory, { recursive: true })
       }
     }),

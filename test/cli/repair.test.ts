@@ -63,3 +63,23 @@ test('with --since-last, what was found whole is looked at again once it has gro
   await cli.run(['append', 'a', 'more'])
   expect(await verified()).toBe(5)
 })
+
+test('an id file that does not hold the keys of its segments is made anew', async () => {
+  const cli = new Cli()
+  await cli.prepare(async (store) => {
+    const session = await store.session('long')
+    for (let i = 0; i < 5; i++) await session.append({ id: `m${i}`, role: 'user', content: 'x'.repeat(400_000) })
+  })
+  const sessions = join(cli.store, 'sessions')
+  const files = (): string[] => readdirSync(sessions, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ids'))
+  const path = join(sessions, files()[0] as string)
+  const right = readFileSync(path)
+  writeFileSync(path, Buffer.concat([right.subarray(0, 100), Buffer.of(0xee), right.subarray(101)]))
+  writeFileSync(`${path}.000000000001.tmp`, '')
+  expect((await cli.json('doctor')).map(({ kind }) => kind)).toEqual(expect.arrayContaining(['stale-index', 'leftover']))
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(stderr).toContain('Will make the id files of "long" anew.')
+  expect(status).toBe(0)
+  expect(readFileSync(path).equals(right)).toBe(true)
+  expect((await cli.json('doctor')).map(({ kind }) => kind)).toEqual([undefined])
+})

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Cli } from './holdfast.ts'
@@ -8,6 +8,13 @@ function compiledIn(cache: string): string[] {
   return readdirSync(cache, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.v8'))
     .map((name) => join(cache, name))
+}
+
+function rot(file: string): void {
+  const bytes = readFileSync(file)
+  const middle = bytes.length >> 1
+  bytes[middle] = (bytes[middle] as number) ^ 1
+  writeFileSync(file, bytes)
 }
 
 function greet(cli: Cli, cache: string): Promise<{ status: number | null; stderr: string }> {
@@ -22,6 +29,8 @@ test('compiled code is kept for the next start, for its owner alone, and taken f
   const files = compiledIn(cache)
   expect(files.length).toBeGreaterThan(0)
   for (const file of files) expect(statSync(file).mode & 0o077).toBe(0)
+  // The first few runs add what they called to it; then it stays.
+  for (let run = 2; run <= 3; run++) expect(await greet(cli, cache)).toMatchObject({ status: 0, stderr: '' })
   const before = files.map((file) => statSync(file).mtimeMs)
   expect(await greet(cli, cache)).toMatchObject({ status: 0, stderr: '' })
   expect(files.map((file) => statSync(file).mtimeMs)).toEqual(before)
@@ -31,15 +40,16 @@ test.each([
   ['garbage', (file: string) => writeFileSync(file, 'garbage')],
   ['cut short', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
   ['empty', (file: string) => truncateSync(file, 0)],
+  ['rotten in one byte', (file: string) => rot(file)],
 ])('compiled code that is %s is made anew', async (_, spoil) => {
   const cli = new Cli()
   const cache = join(cli.directory, 'cache')
   await greet(cli, cache)
   const files = compiledIn(cache)
   files.forEach(spoil)
-  const spoilt = files.map((file) => statSync(file).size)
+  const spoilt = files.map((file) => readFileSync(file))
   expect(await greet(cli, cache)).toMatchObject({ status: 0, stderr: '' })
-  expect(files.map((file) => statSync(file).size)).not.toEqual(spoilt)
+  files.forEach((file, at) => expect(readFileSync(file).equals(spoilt[at] as Buffer)).toBe(false))
 })
 
 test('where nothing can be kept, commands work all the same', async () => {

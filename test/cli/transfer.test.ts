@@ -2,7 +2,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { claudeCode, jsonl } from '../transfer/fixtures.ts'
+import { ServerProcess } from '../server/process.ts'
+import { claudeCode, jsonl, openViking } from '../transfer/fixtures.ts'
 import { Cli, Lines, objectsIn } from './holdfast.ts'
 
 function write(cli: Cli, name: string, content: string): string {
@@ -72,4 +73,28 @@ test('export needs a session or --all', async () => {
   const cli = new Cli()
   expect(await cli.failure(['export'])).toMatchObject({ status: 2 })
   expect(await cli.failure(['export', 'none'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+})
+
+test('at a server, import and export do the same as where the store is', async () => {
+  const [here, away] = [new Cli(), new Cli()]
+  const server = await ServerProcess.start(away.store)
+  away.extra = { HOLDFAST_STORE: server.url, HOLDFAST_KEY: server.key }
+  write(here, 'from/cc-1.jsonl', `${claudeCode.files['cc-1.jsonl']}{"torn`)
+  for (const [name, content] of Object.entries(openViking.files)) write(here, `from/s-1/${name}`, content)
+  write(here, 'from/chat.json.tmp', '[{"role":"us')
+  const from = join(here.directory, 'from')
+  const [dry, reports] = [await away.run(['--json', 'import', '--dry-run', from]), await here.json('import', from)]
+  expect(objectsIn(dry.stdout).slice(0, -1)).toEqual(reports.slice(0, -1))
+  expect(await away.json('import', from)).toEqual(reports)
+  expect((await away.json('import', from)).at(-1)).toMatchObject({ totals: { messages: 0, damaged: 1 } })
+  // What has no time in the source happened when it was imported.
+  const year = new Date().getFullYear()
+  const exported = async (cli: Cli, ...words: string[]): Promise<string> =>
+    (await cli.run(['export', ...words])).stdout.replaceAll(new RegExp(`"(at|endedAt)":"${year}-[^"]*"`, 'g'), '"$1":"now"')
+  expect(await exported(away, '--all')).toBe(await exported(here, '--all'))
+  expect(await exported(away, '--tree', 'cc-1')).toBe(await exported(here, '--tree', 'cc-1'))
+  const file = join(away.directory, 'page.html')
+  expect(await away.json('export', 's-1', '--format', 'html', '--out', file)).toEqual([{ file }])
+  expect(readFileSync(file, 'utf8')).toContain('And the third?')
+  expect(await away.failure(['export', 'none'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
 })

@@ -118,6 +118,20 @@ test('summaries and memories that were made from it are made anew, without it', 
   expect(tracesOf(directory().path, SECRET, LATER, FORKED, ...WORDS)).toEqual([])
 })
 
+test('a window that was read before does not go on telling what another process has erased', async () => {
+  const { store, session } = await richStore()
+  const other = await openStore(directory().path)
+  const windows = async (): Promise<string> => {
+    const all = ['s', 'f', 'ff'].map(async (id) => (await other.session(id)).window({ budget: 100_000 }))
+    return JSON.stringify(await Promise.all(all))
+  }
+  expect(await windows()).toContain('Ypsilanti')
+  await session.erase('m')
+  expect(await windows()).not.toMatch(/Quagmire|Ypsilanti|Wolpertinger/)
+  await other.close()
+  await store.close()
+})
+
 test('in memory it is the same', async () => {
   const { store, session } = await richStore({}, 'memory:')
   await session.erase('m')

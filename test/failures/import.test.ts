@@ -1,4 +1,4 @@
-/** Failures of other stores, met when their sessions are brought in: through the library, and through the command line on real files. */
+/** Failures of other stores, met when their sessions are brought in: through the library, and through the command line on real files, here and over HTTP. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,6 +7,7 @@ import { sourcesAt } from '../../src/cli/sources.ts'
 import type { ImportedSession } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { Cli, objectsIn } from '../cli/holdfast.ts'
+import { ServerProcess } from '../server/process.ts'
 import { type Fixture, jsonl, nanobot, openViking } from '../transfer/fixtures.ts'
 
 type Files = Readonly<Record<string, string | Buffer>>
@@ -15,6 +16,7 @@ type Files = Readonly<Record<string, string | Buffer>>
 class Foreign {
   readonly cli = new Cli()
   readonly path = join(this.cli.directory, 'foreign')
+  server: ServerProcess | undefined
 
   write(files: Files): this {
     for (const [name, content] of Object.entries(files)) {
@@ -65,21 +67,29 @@ const WAYS: readonly (readonly [string, (foreign: Foreign) => Promise<Seen>])[] 
       }
     },
   ],
+  ['command line', typed],
   [
-    'command line',
-    async ({ cli, path }) => {
-      const { status, stdout } = await cli.run(['--json', 'import', path])
-      expect(status).toBe(0)
-      const reports = objectsIn(stdout).slice(0, -1)
-      const shown = (session: string) => cli.json('show', session, '--archived')
-      return {
-        reports: reports.map(({ session_id, ...report }) => ({ ...report, session: session_id })) as unknown as Seen['reports'],
-        idsOf: async (session) => (await shown(session)).map(({ id }) => String(id)),
-        contentsOf: async (session) => (await shown(session)).map(({ message }) => (message as { content: unknown }).content),
-      }
+    'command line, at a server',
+    async (foreign) => {
+      const { cli } = foreign
+      foreign.server ??= await ServerProcess.start(cli.store)
+      cli.extra = { HOLDFAST_STORE: foreign.server.url, HOLDFAST_KEY: foreign.server.key }
+      return typed(foreign)
     },
   ],
 ]
+
+async function typed({ cli, path }: Foreign): Promise<Seen> {
+  const { status, stdout } = await cli.run(['--json', 'import', path])
+  expect(status).toBe(0)
+  const reports = objectsIn(stdout).slice(0, -1)
+  const shown = (session: string) => cli.json('show', session, '--archived')
+  return {
+    reports: reports.map(({ session_id, ...report }) => ({ ...report, session: session_id })) as unknown as Seen['reports'],
+    idsOf: async (session) => (await shown(session)).map(({ id }) => String(id)),
+    contentsOf: async (session) => (await shown(session)).map(({ message }) => (message as { content: unknown }).content),
+  }
+}
 
 const chat = (...texts: string[]): string => jsonl(...texts.map((content) => ({ role: 'user', content })))
 

@@ -200,3 +200,42 @@ test('what was said is found, with where it stands; as OpenViking’s clients lo
   }
   expect((await app.get('/stats')).result).toMatchObject({ sessions: { ok: 1 }, messages: { live: 2, archived: 0 } })
 })
+
+test('a memory policy says from whom memories are drawn, which kinds are kept, and whether there is a summary', async () => {
+  const app = await Application.open()
+  const worker = new Worker(app.store)
+  const said = [
+    { role: 'user', content: 'My name is Anna. I prefer trains to planes.' },
+    { role: 'user', peer_id: 'bob', content: 'My name is Bob. I prefer tea to coffee.' },
+  ]
+  const memoriesUnder = async (id: string, memory_policy: unknown): Promise<string[]> => {
+    await app.post('/sessions', { session_id: id, owner: id, memory_policy })
+    await app.post(`/sessions/${id}/messages/batch`, { messages: said })
+    await app.post(`/sessions/${id}/commit`)
+    await worker.drain()
+    const { result } = await app.get(`/memories?owner=${id}`)
+    return result.map(({ category, text }: { category: string; text: string }) => `${category}: ${text}`).sort()
+  }
+  const all = await memoriesUnder('all', {})
+  expect(all).toEqual(await memoriesUnder('null', null))
+  const [anna, bob] = [/Anna|trains/, /Bob|tea/]
+  expect(all.some((text) => anna.test(text))).toBe(true)
+  expect(all.some((text) => bob.test(text))).toBe(true)
+  const self = await memoriesUnder('self', { peer: { enabled: false } })
+  expect(self).toEqual(self.filter((text) => anna.test(text)))
+  expect(self.length).toBeGreaterThan(0)
+  const peer = await memoriesUnder('peer', { self: { enabled: false } })
+  expect(peer).toEqual(peer.filter((text) => bob.test(text)))
+  expect(peer.length).toBeGreaterThan(0)
+  const liked = await memoriesUnder('liked', { memory_types: ['preferences'] })
+  expect(liked).toEqual(liked.filter((text) => text.startsWith('preference: ')))
+  expect(liked.length).toBeGreaterThan(0)
+  expect(await memoriesUnder('none', { memory_types: [] })).toEqual([])
+  expect((await app.get('/sessions/none/archives/archive_001')).result.overview).not.toBe('')
+
+  const silent = { working_memory: { enabled: false }, self: { enabled: false }, peer: { enabled: false } }
+  expect(await memoriesUnder('silent', silent)).toEqual([])
+  expect((await app.get('/sessions/silent/archives/archive_001')).result).toMatchObject({ status: 'completed', abstract: '', overview: '' })
+  expect(await app.post('/sessions', { memory_policy: { self: { enabled: 'no' } } })).toMatchObject({ status: 400 })
+  expect(await app.post('/sessions', { memory_policy: { memory_types: 'events' } })).toMatchObject({ status: 400 })
+})

@@ -95,7 +95,9 @@ test('pages of other origins may use the server where the operator says so', asy
 
 test('every request has an id, its own or one that it brought', async () => {
   const app = await Application.open()
-  expect((await app.get('/sessions')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  const made = [await app.get('/sessions'), await app.get('/sessions')].map(({ headers }) => headers.get('x-request-id'))
+  expect(made).toEqual([expect.stringMatching(/^[\w-]{12,30}$/), expect.stringMatching(/^[\w-]{12,30}$/)])
+  expect(new Set(made).size).toBe(2)
   expect((await app.get('/sessions', { headers: { 'x-request-id': 'abc-1' } })).headers.get('x-request-id')).toBe('abc-1')
   expect((await app.get('/sessions', { headers: { 'x-request-id': 'a b\tc' } })).headers.get('x-request-id')).not.toBe('a b\tc')
 })

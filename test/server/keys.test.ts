@@ -58,15 +58,6 @@ test('keys are made, listed without what opens, rotated with an overlap, and rev
   expect((await app.send('DELETE', '/keys/none')).status).toBe(404)
 })
 
-test('a key that is made under an operation key is made once', async () => {
-  const app = await Application.open()
-  const headers = { 'idempotency-key': 'k' }
-  const first = await app.post('/keys', { scope: 'read' }, { headers })
-  const again = await app.post('/keys', { scope: 'read' }, { headers })
-  expect(again.result).toEqual(first.result)
-  expect((await app.get('/keys')).result).toHaveLength(2)
-})
-
 test('a key that another process made or revoked counts here', async () => {
   const app = await Application.open()
   const other = new KeyRing(app.store)
@@ -145,6 +136,26 @@ test('a key that comes too often is told when to come back', async () => {
   const statuses = []
   for (let i = 0; i < 4; i++) statuses.push((await app.get('/sessions')).status)
   expect(statuses).toEqual([200, 200, 429, 429])
+})
+
+test('a key that is asked for twice under one Idempotency-Key is one key; asked for otherwise, it is refused', async () => {
+  const app = await Application.open()
+  const headers = { 'idempotency-key': 'k1' }
+  const body = { scope: 'read', name: 'agent', owner: 'kim' }
+  const first = await app.post('/keys', body, { headers })
+  expect((await app.post('/keys', body, { headers })).result).toEqual(first.result)
+  for (const other of [
+    { ...body, scope: 'write' },
+    { ...body, owner: 'lee' },
+    { scope: 'read', name: 'agent' },
+    { ...body, overlap_seconds: 1 },
+  ]) {
+    expect(await app.post('/keys', other, { headers })).toMatchObject({ status: 409, error: { code: 'CONFLICT' } })
+  }
+  expect((await app.get('/keys')).result.filter(({ name }: { name: string }) => name === 'agent')).toHaveLength(1)
+  // Under another administrator's key it is another call.
+  const other = await app.post('/keys', { scope: 'write' }, { headers, key: await app.newKey({ scope: 'admin' }) })
+  expect(other.result.key).not.toBe(first.result.key)
 })
 
 test('who did what is written down, without what was said', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { connect as connectSocket, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/client/index.ts'
 import { Cli } from '../cli/holdfast.ts'
@@ -76,6 +77,26 @@ test('a server that is told to stop finishes what is under way, ends its streams
   }
   expect(acknowledged.filter((id) => !kept.has(id))).toEqual([])
   expect(again.log).not.toContain('"level":50')
+})
+
+test('a body that is cut off, at once or later, leaves nothing under way and nothing behind', async () => {
+  const server = await ServerProcess.start(storeDirectory())
+  const head = `POST /api/v1/sessions/s/messages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${server.key}\r\nContent-Length: 100\r\n\r\n`
+  const underWay = async (): Promise<number> => {
+    const { checks } = (await (await fetch(`${server.url}/ready`)).json()) as { checks: { requests: number } }
+    return checks.requests
+  }
+  const opened = (): Socket => connectSocket(server.port, '127.0.0.1').on('error', () => undefined)
+  const waiting = Array.from({ length: 10 }, () => opened())
+  for (const socket of waiting) socket.write(`${head}{"role":`)
+  await expect.poll(underWay, { timeout: 5000 }).toBe(10)
+  for (const socket of waiting) socket.destroy()
+  for (let i = 0; i < 10; i++) {
+    const socket = opened()
+    socket.write(`${head}{"role":`, () => socket.destroy())
+  }
+  await expect.poll(underWay, { timeout: 5000 }).toBe(0)
+  expect((await connect(server.url, { key: server.key }).list()).sessions).toEqual([])
 })
 
 test('keys are made and revoked beside a server that runs', async () => {

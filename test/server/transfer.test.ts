@@ -68,3 +68,14 @@ test('a page for people can be fetched, and secrets taken out', async () => {
   expect(page).not.toContain(secret)
   expect(await exported(app, '/sessions/a/export?format=markdown')).toContain(secret)
 })
+
+test('a session is exported with its forks, and a space as a whole', async () => {
+  const app = await Application.open()
+  await app.post('/sessions/a/messages', { id: 'm1', role: 'user', content: 'hi' })
+  await app.post('/sessions/a/fork', { session_id: 'b' })
+  await app.post('/sessions/c/messages', { id: 'm1', role: 'user', content: 'other' })
+  const sessionsIn = (text: string): string[] => [...new Set([...text.matchAll(/"session":"([abc])"/g)].map(([, id]) => id as string))]
+  expect(sessionsIn(await exported(app, '/sessions/a/export'))).toEqual(['a'])
+  expect(sessionsIn(await exported(app, '/sessions/a/export?tree=true'))).toEqual(['a', 'b'])
+  expect(sessionsIn(await exported(app, '/export'))).toEqual(['a', 'b', 'c'])
+})

@@ -3,7 +3,7 @@
  * resources, a prompt that takes up a session; with `allowWrite` also tools that append, fork and commit, none of which destroys anything.
  */
 import { z } from 'zod'
-import type { StoreApi } from '../../client/api.ts'
+import type { SessionApi, StoreApi } from '../../client/api.ts'
 import { viewOf } from '../../dialect/message.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { StoredMessage } from '../../store/transcript.ts'
@@ -14,7 +14,10 @@ import { answer } from './answer.ts'
 import { McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
 import { addWriteTools } from './write-tools.ts'
 
-export type McpStore = Pick<StoreApi, 'list' | 'search' | 'session'>
+export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
+  /** With `creates`, one that is missing may be about to be made. */
+  session(id: string, options?: { readonly creates?: boolean }): Promise<SessionApi>
+}
 
 export interface McpOptions {
   readonly version: string
@@ -22,12 +25,14 @@ export interface McpOptions {
   readonly allowWrite: boolean
   /** Whether the connection lasts, so that changes can be told. */
   readonly live: boolean
+  /** Is told what a tool has written to. */
+  readonly wrote?: (tool: string, session: string) => void
 }
 
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 const SCHEME = 'session://'
 
-export function makeMcpServer(store: McpStore, { version, allowWrite, live }: McpOptions): McpServer {
+export function makeMcpServer(store: McpStore, { version, allowWrite, live, wrote = () => undefined }: McpOptions): McpServer {
   const server = new McpServer(
     { name: 'holdfast', version, title: 'Holdfast sessions' },
     {
@@ -36,7 +41,7 @@ export function makeMcpServer(store: McpStore, { version, allowWrite, live }: Mc
     },
   )
   addReadTools(server, store)
-  if (allowWrite) addWriteTools(server, store)
+  if (allowWrite) addWriteTools(server, store, wrote)
   addResources(server, store)
   if (live) addSubscriptions(server, store)
   addPrompt(server, store)

@@ -1,12 +1,12 @@
 /** The tools of an agent that may write. Each is safe to repeat where it names what it makes; none destroys anything. */
 import { z } from 'zod'
-import type { StoreApi } from '../../client/api.ts'
 import { answer } from './answer.ts'
 import type { McpServer } from './sdk.ts'
+import type { McpOptions, McpStore } from './server.ts'
 
 const ADDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: false } as const
 
-export function addWriteTools(server: McpServer, store: Pick<StoreApi, 'session'>): void {
+export function addWriteTools(server: McpServer, store: Pick<McpStore, 'session'>, wrote: NonNullable<McpOptions['wrote']>): void {
   server.registerTool(
     'append_message',
     {
@@ -23,8 +23,9 @@ export function addWriteTools(server: McpServer, store: Pick<StoreApi, 'session'
       annotations: { ...ADDS, idempotentHint: false },
     },
     async ({ session_id, role, content, message_id }) => {
-      const session = await store.session(session_id)
+      const session = await store.session(session_id, { creates: true })
       const { id, duplicate } = await session.append({ role, content }, message_id === undefined ? {} : { ids: [message_id] })
+      wrote('append_message', session_id)
       return answer({ session_id, message_id: id, duplicate })
     },
   )
@@ -44,6 +45,7 @@ export function addWriteTools(server: McpServer, store: Pick<StoreApi, 'session'
     async ({ session_id, at, title }) => {
       const session = await store.session(session_id)
       const fork = await session.fork({ ...(at === undefined ? {} : { at }), ...(title === undefined ? {} : { title }) })
+      wrote('fork_session', fork.id)
       return answer({ session_id: fork.id, parent: session_id })
     },
   )
@@ -58,6 +60,7 @@ export function addWriteTools(server: McpServer, store: Pick<StoreApi, 'session'
     },
     async ({ session_id, keep }) => {
       const committed = await (await store.session(session_id)).commit({ keep })
+      wrote('commit_session', session_id)
       return answer({ status: committed.status, archived: committed.status === 'accepted' ? committed.messageCount : 0 })
     },
   )

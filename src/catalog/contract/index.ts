@@ -256,6 +256,10 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
     const unread = { end: -1, crc: '' }
     await catalog.put([row('a', { status: 'unreadable', mark: unread }), row('b', { status: 'damaged' })])
     assert.deepEqual(await catalog.unreadable(), ['name of a'])
+    assert.deepEqual(
+      (await catalog.known(['name of a', 'name of b'])).map((known) => known?.status),
+      ['unreadable', 'damaged'],
+    )
     assert.deepEqual(await catalog.put([row('a', { seen: unread })]), [])
     assert.deepEqual(await catalog.unreadable(), [])
   },

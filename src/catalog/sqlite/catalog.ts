@@ -11,6 +11,7 @@ import {
   type ListQuery,
   type SearchQuery,
   type SessionPut,
+  type SessionStatus,
   type StatsRow,
   sessionSums,
   type TaskQuery,
@@ -22,17 +23,27 @@ import type { Stretch, TaskStatus, Usage } from '../../session/state.ts'
 import { Database, type Row, type Value } from './database.ts'
 import { countRows, listRows } from './list.ts'
 import { forget, putRow, putText } from './put.ts'
-import { prepare } from './schema.ts'
+import { finishDraft, prepare, prepareDraft } from './schema.ts'
 import { searchDocuments } from './search.ts'
+
+/** Told which index to use: SQLite would rather go through all sessions of a space than through the few that are behind. */
+const BEHIND = 'sessions INDEXED BY sessions_behind WHERE text_end < end'
 
 export class SqliteCatalog implements Catalog {
   readonly #database: Database
 
-  /** Makes the database if there is none. An empty path: one that vanishes when it is closed. Throws CatalogBroken, CatalogUnavailable. */
-  constructor(path: string) {
+  /**
+   * Makes the database if there is none. An empty path: one that vanishes when it is closed. `draft`: one that nobody else has open, to be filled at
+   * once and thrown away if that fails; `finish` ends that. Throws CatalogBroken, CatalogUnavailable.
+   */
+  constructor(path: string, { draft = false } = {}) {
     this.#database = new Database(path)
     try {
-      prepare(this.#database)
+      if (!draft) prepare(this.#database)
+      else {
+        prepareDraft(this.#database)
+        this.#database.beginLong()
+      }
     } catch (error) {
       this.#database.close()
       throw error
@@ -52,7 +63,7 @@ export class SqliteCatalog implements Catalog {
   async known(names: readonly string[]): Promise<(Known | undefined)[]> {
     return names.map((name) => {
       const row = this.#database.get(
-        'SELECT end, crc, space, born, generation, text_end, text_at, text_crc, branch FROM sessions WHERE name = ?',
+        'SELECT end, crc, status, space, born, generation, text_end, text_at, text_crc, branch FROM sessions WHERE name = ?',
         name,
       )
       return row === undefined ? undefined : knownOf(row)
@@ -82,13 +93,11 @@ export class SqliteCatalog implements Catalog {
   }
 
   async backlog(limit: number): Promise<string[]> {
-    return this.#database
-      .all('SELECT name FROM sessions WHERE text_end < end ORDER BY updated LIMIT ?', limit)
-      .map(({ name }) => name as string)
+    return this.#database.all(`SELECT name FROM ${BEHIND} ORDER BY updated LIMIT ?`, limit).map(({ name }) => name as string)
   }
 
   async lag(space?: string): Promise<Lag | null> {
-    const sql = 'SELECT count(*) AS sessions, sum(end - text_end) AS bytes FROM sessions WHERE text_end < end'
+    const sql = `SELECT count(*) AS sessions, sum(end - text_end) AS bytes FROM ${BEHIND}`
     const row = space === undefined ? this.#database.get(sql) : this.#database.get(`${sql} AND space = ?`, space)
     return row === undefined || row.sessions === 0 ? null : { sessions: row.sessions as number, bytes: row.bytes as number }
   }
@@ -181,6 +190,13 @@ export class SqliteCatalog implements Catalog {
     if (log?.busy === 1) throw new CatalogUnavailable('busy', 'Another process reads the catalog, so that its log cannot be emptied.')
   }
 
+  /** A draft is filled, and becomes a catalog like any other. */
+  finish(): void {
+    this.#database.endLong()
+    finishDraft(this.#database)
+    prepare(this.#database)
+  }
+
   async close(): Promise<void> {
     this.#database.close()
   }
@@ -232,6 +248,7 @@ export class SqliteCatalog implements Catalog {
 function knownOf(row: Row): Known {
   return {
     mark: { end: row.end as number, crc: row.crc as string },
+    status: row.status as SessionStatus,
     space: row.space as string,
     born: row.born as number,
     generation: row.generation as number,

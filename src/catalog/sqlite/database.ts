@@ -27,6 +27,7 @@ const BUSY_MS = 1000
 export class Database {
   readonly #binding: Binding
   readonly #statements = new Map<string, Statement>()
+  #isLong = false
 
   /** An empty path is a database of its own that vanishes when it is closed; `:memory:` one that never reaches a disk. */
   constructor(path: string) {
@@ -53,8 +54,20 @@ export class Database {
     return { changes: Number(changes), id: Number(lastInsertRowid) }
   }
 
+  /** From here on until `endLong` everything is one transaction. For a database that nobody else has open. */
+  beginLong(): void {
+    this.exec('BEGIN')
+    this.#isLong = true
+  }
+
+  endLong(): void {
+    this.#isLong = false
+    this.exec('COMMIT')
+  }
+
   /** All or nothing. Takes the right to write at once: a reader that becomes a writer halfway could be refused. */
   transaction<T>(work: () => T): T {
+    if (this.#isLong) return work()
     this.exec('BEGIN IMMEDIATE')
     try {
       const result = work()

@@ -37,12 +37,16 @@ export function putDocuments(database: Database, documents: readonly Document[])
     rows = 0
     values = []
   }
+  // Hardly ever more than one.
+  const spaces = new Map<string, string>()
   for (const { sid, space, kind, position, place, source, run, depth, role, at, archive, off, text } of documents) {
     if (text === '') continue
     const [kindNumber, roleNumber] = [KINDS.indexOf(kind), Math.max(0, ROLES.indexOf(role))]
     values.push(++doc, sid, kindNumber, position, place, source, run, depth, roleNumber, at, archive, off ? 1 : 0)
     if (++rows === TOGETHER) flush()
-    const marks = `${sessionMark(sid)} ${kind === 'message' ? roleMark(role) : kindMark(kind)} ${spaceMark(space)}`
+    const inSpace = spaces.get(space) ?? spaceMark(space)
+    spaces.set(space, inSpace)
+    const marks = `${sessionMark(sid)} ${kind === 'message' ? `r${roleNumber}` : kindMark(kind)} ${inSpace}`
     database.run('INSERT INTO words (rowid, text, marks) VALUES (?, ?, ?)', doc, spaced(text), marks)
   }
   flush()

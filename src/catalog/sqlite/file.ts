@@ -3,6 +3,7 @@
  *
  *     catalog.db -> catalog.db.<random>      a link, and the database itself
  *     catalog.db.<random>-wal, …-shm         SQLite's own
+ *     catalog.db.<random>.draft              one that is being made anew, beside the one in use
  *
  * A database that is made anew has a new name, and the link is moved to it at once. So whoever still has the old one open shares no file
  * with the new one: SQLite finds its companions by name, and two databases that shared them would spoil each other. Removing `catalog.db`
@@ -16,6 +17,7 @@ import { CatalogUnavailable } from '../../engine/catalog.ts'
 import type { Ids } from '../../engine/ids.ts'
 
 const LINK = 'catalog.db'
+const DRAFT = '.draft'
 
 /** The path of the database; undefined if there is none. */
 export async function currentFile(directory: string): Promise<string | undefined> {
@@ -36,29 +38,67 @@ export async function currentFile(directory: string): Promise<string | undefined
 /** Makes a new, empty database file, lets the link lead to it, and removes those before it. */
 export async function newFile(directory: string, ids: Ids): Promise<string> {
   return attempt(async () => {
-    const link = join(directory, LINK)
     const name = `${LINK}.${ids.hex(16)}`
     await (await open(join(directory, name), 'wx', 0o600)).close()
-    const fresh = join(directory, `${name}.link`)
-    try {
-      await symlink(name, fresh)
-      await rename(fresh, link)
-    } catch (error) {
-      if (codeOf(error) !== 'EPERM' && codeOf(error) !== 'ENOSYS') throw error
-      await rename(join(directory, name), link)
-      return link
-    }
-    await removeOthers(directory, name)
-    return join(directory, name)
+    return leadTo(directory, name)
   })
+}
+
+/** Makes a file for a database that nobody else knows of yet, and removes what such ones have left that were never finished. */
+export async function draftFile(directory: string, ids: Ids): Promise<string> {
+  return attempt(async () => {
+    for (const name of await readdir(directory)) if (isDraft(name)) await rm(join(directory, name), { force: true })
+    const path = join(directory, `${LINK}.${ids.hex(16)}${DRAFT}`)
+    await (await open(path, 'wx', 0o600)).close()
+    return path
+  })
+}
+
+/** Puts a database that was made in such a file, and is closed, in the place of the one in use. Durable before the link leads to it. */
+export async function publishDraft(directory: string, path: string): Promise<void> {
+  await attempt(async () => {
+    const handle = await open(path, 'r+')
+    await handle.sync().finally(() => handle.close())
+    const name = basename(path).slice(0, -DRAFT.length)
+    await rename(path, join(directory, name))
+    try {
+      await leadTo(directory, name)
+    } catch (error) {
+      await rm(join(directory, name), { force: true })
+      throw error
+    }
+  })
+}
+
+export async function removeDraft(path: string): Promise<void> {
+  for (const companion of ['', '-wal', '-shm', '-journal']) await rm(`${path}${companion}`, { force: true }).catch(() => undefined)
+}
+
+async function leadTo(directory: string, name: string): Promise<string> {
+  const link = join(directory, LINK)
+  const fresh = join(directory, `${name}.link`)
+  try {
+    await symlink(name, fresh)
+    await rename(fresh, link)
+  } catch (error) {
+    if (codeOf(error) !== 'EPERM' && codeOf(error) !== 'ENOSYS') throw error
+    await rename(join(directory, name), link)
+    return link
+  }
+  await removeOthers(directory, name)
+  return join(directory, name)
 }
 
 /** Databases that no link leads to. One that is still open somewhere goes on existing for those who have it. */
 async function removeOthers(directory: string, current: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (!name.startsWith(LINK) || name === LINK || name.startsWith(current)) continue
+    if (!name.startsWith(LINK) || name === LINK || name.startsWith(current) || isDraft(name)) continue
     await rm(join(directory, name), { force: true }).catch(() => undefined)
   }
+}
+
+function isDraft(name: string): boolean {
+  return name.startsWith(LINK) && name.includes(DRAFT)
 }
 
 /** A database that was just begun is empty, and so is one that was cut off: neither is worth waiting for. */

@@ -16,7 +16,8 @@ export function putRow(database: Database, row: SessionPut): boolean {
   const filters = JSON.stringify([row.tags, row.metadata, row.usage])
   const sid = known === undefined ? insert(database, row, filters) : update(database, known, row, filters)
   if (known === undefined || row.anew || stored?.filters !== filters) putFilters(database, sid, row, known !== undefined)
-  if (known === undefined || row.anew || stored?.filters !== filters || stored.title !== row.title) putTitle(database, sid, row)
+  if (known === undefined || row.anew || stored?.filters !== filters || stored.title !== row.title)
+    putTitle(database, sid, row, known !== undefined)
   for (const task of row.tasks) {
     const { archive, task: id, status, attempts, createdAt, updatedAt, ended } = task
     database.run(
@@ -78,11 +79,12 @@ function putFilters(database: Database, sid: number, { space, tags, metadata, us
     database.run('INSERT INTO models VALUES (?, ?, ?, ?, ?, ?)', space, model, sid, calls, inputTokens, outputTokens)
 }
 
-function putTitle(database: Database, sid: number, { space, title, tags }: SessionPut): void {
-  replaceDocument(database, {
-    ...{ sid, space, kind: 'session', position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', at: 0, archive: null, off: false },
-    text: [title ?? '', ...tags].join('\n').trim(),
-  })
+function putTitle(database: Database, sid: number, { space, title, tags }: SessionPut, isKnown: boolean): void {
+  const text = [title ?? '', ...tags].join('\n').trim()
+  const place = { position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', at: 0, archive: null, off: false }
+  const document: Document = { sid, space, kind: 'session', ...place, text }
+  if (isKnown) replaceDocument(database, document)
+  else putDocuments(database, [document])
 }
 
 function putSummary(database: Database, sid: number, space: string, { archive, position, at, text, owner, memories }: SummaryPut): void {

@@ -17,7 +17,12 @@ import { CatalogBroken } from '../../engine/catalog.ts'
 import type { Database } from './database.ts'
 
 /** Changed with every change of the tables: a catalog of another format is made anew. */
-const FORMAT = '1'
+const FORMAT = '2'
+
+/** Words that are held in memory before a piece of the full-text index is written. */
+const HASH_BYTES = 32 * 1024 * 1024
+/** Pieces of the full-text index of about the same size, from which on they are merged: more are quicker to write, and slower to read. */
+const AUTOMERGE = 8
 
 const TABLES = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -95,8 +100,8 @@ CREATE UNIQUE INDEX documents_at ON documents (sid, kind, position, place);
 CREATE VIRTUAL TABLE words USING fts5(
   text, marks, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
-INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
-INSERT INTO words (words, rank) VALUES ('automerge', 8);
+INSERT INTO words (words, rank) VALUES ('hashsize', ${HASH_BYTES});
+INSERT INTO words (words, rank) VALUES ('automerge', ${AUTOMERGE});
 `
 
 /**
@@ -106,17 +111,38 @@ INSERT INTO words (words, rank) VALUES ('automerge', 8);
 export function prepare(database: Database): void {
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = NORMAL')
-  database.exec('PRAGMA cache_size = -32768')
+  database.exec('PRAGMA cache_size = -16384')
   database.exec('PRAGMA journal_size_limit = 67108864')
   database.exec('PRAGMA wal_autocheckpoint = 8192')
   if (database.get(`SELECT 1 FROM sqlite_master WHERE name = 'meta'`) === undefined) {
     database.transaction(() => {
       // Another process may have made them meanwhile.
-      if (database.get(`SELECT 1 FROM sqlite_master`) !== undefined) return
-      database.exec(TABLES)
-      database.run(`INSERT INTO meta VALUES ('format', ?)`, FORMAT)
+      if (database.get(`SELECT 1 FROM sqlite_master`) === undefined) makeTables(database)
     })
   }
   if (database.get(`SELECT value FROM meta WHERE key = 'format'`)?.value !== FORMAT)
     throw new CatalogBroken('The catalog has another format.')
+}
+
+function makeTables(database: Database): void {
+  database.exec(TABLES)
+  database.run(`INSERT INTO meta VALUES ('format', ?)`, FORMAT)
+}
+
+/**
+ * The same for a file that nobody else has open, and that is thrown away if anything goes wrong before `finishDraft`: nothing can be taken back,
+ * nothing is synced, and the full-text index comes in few, large pieces.
+ */
+export function prepareDraft(database: Database): void {
+  database.exec('PRAGMA journal_mode = OFF')
+  database.exec('PRAGMA synchronous = OFF')
+  database.exec('PRAGMA cache_size = -65536')
+  makeTables(database)
+  database.exec(`INSERT INTO words (words, rank) VALUES ('hashsize', 67108864)`)
+  database.exec(`INSERT INTO words (words, rank) VALUES ('automerge', 16)`)
+}
+
+export function finishDraft(database: Database): void {
+  database.exec(`INSERT INTO words (words, rank) VALUES ('hashsize', ${HASH_BYTES})`)
+  database.exec(`INSERT INTO words (words, rank) VALUES ('automerge', ${AUTOMERGE})`)
 }

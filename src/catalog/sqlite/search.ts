@@ -22,24 +22,18 @@ const SAMPLE = 1000
 const FEW_SESSIONS = 200
 /** When a text was written, in milliseconds; a title, when its session was last changed. */
 const AT = `CASE WHEN d.kind = 1 THEN CAST(round(unixepoch(s.updated, 'subsec') * 1000) AS INTEGER) ELSE d.at END`
+/** Higher is better. */
+const BM25 = '-bm25(words, 1.0, 0.0)'
 const RECENCY = 0.25
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000
 
 export function searchDocuments(database: Database, query: SearchQuery): FoundDocument[] {
   const total = (database.get('SELECT max(doc) AS n FROM documents')?.n as number | null) ?? 0
   if (total === 0) return []
-  const text = expressionOf(query.text)
   const scope = scopeOf(database, query)
   if (scope === undefined) return []
-  const rows = database.all(
-    `SELECT d.doc, ${AT} AS at FROM words JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
-     WHERE words MATCH ? AND ${scope.conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
-    [text, ...scope.marks].join(' AND '),
-    ...scope.values,
-  )
-  const scores = scoresOf(database, query.text, text, rows, total)
-  const best = rows
-    .map(({ doc, at }) => ({ doc: doc as number, score: (scores.get(doc as number) ?? 0) * recency(query.now - (at as number)) }))
+  const best = candidates(database, query.text, scope, total)
+    .map(({ doc, at, score }) => ({ doc, score: score * recency(query.now - at) }))
     .sort((a, b) => b.score - a.score || b.doc - a.doc)
     .slice(0, query.limit)
   return best.flatMap(({ doc, score }) => {
@@ -162,29 +156,66 @@ function lineageOf(database: Database, space: string, session: string): { sid: n
   return [own, ...pieces]
 }
 
-/** bm25 where it can be counted; else what a text would get that has each word that it must have once. */
-function scoresOf(database: Database, query: TextQuery, text: string, rows: readonly Row[], total: number): Map<number, number> {
+interface Candidate {
+  readonly doc: number
+  readonly at: number
+  readonly score: number
+}
+
+/** The newest texts that match, with bm25 where it can be counted; else with what a text would get that has each word that it must have once. */
+function candidates(database: Database, query: TextQuery, { marks, conditions, values }: Scope, total: number): Candidate[] {
+  const text = expressionOf(query)
   const holders = query.terms.map((term) => holdersOf(database, term, total))
-  const oldest = rows.at(-1)?.doc as number | undefined
+  const isCounted = holders.reduce((sum, count) => sum + count, 0) <= COUNTED
+  // Marks stand in most texts, and would be counted too: then the scores are asked for by themselves.
+  const isScored = isCounted && marks.length === 0
+  const rows = database.all(
+    `SELECT d.doc, ${AT} AS at ${isScored ? `, ${BM25} AS score` : ''} FROM words
+     JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
+     WHERE words MATCH ? AND ${conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
+    [text, ...marks].join(' AND '),
+    ...values,
+  )
+  const weight = holders.reduce((sum, count) => sum + Math.max(1e-6, Math.log((total - count + 0.5) / (count + 0.5))), 0)
+  const scores = isCounted && !isScored ? scoresFrom(database, text, rows.at(-1)?.doc as number | undefined) : undefined
+  return rows.map(({ doc, at, score }) => ({
+    doc: doc as number,
+    at: at as number,
+    score: isCounted ? ((score as number | undefined) ?? scores?.get(doc as number) ?? 0) : weight,
+  }))
+}
+
+/** Of the texts that match, from one on. */
+function scoresFrom(database: Database, text: string, oldest: number | undefined): Map<number, number> {
   if (oldest === undefined) return new Map()
-  if (holders.reduce((sum, count) => sum + count, 0) > COUNTED) {
-    const weight = holders.reduce((sum, count) => sum + Math.max(1e-6, Math.log((total - count + 0.5) / (count + 0.5))), 0)
-    return new Map(rows.map(({ doc }) => [doc as number, weight]))
-  }
   const ranked = database.all(
-    `SELECT rowid AS doc, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ${3 * CANDIDATES}`,
+    `SELECT rowid AS doc, ${BM25} AS score FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ${3 * CANDIDATES}`,
     text,
     oldest,
   )
-  return new Map(ranked.map(({ doc, score }) => [doc as number, -(score as number)]))
+  return new Map(ranked.map(({ doc, score }) => [doc as number, score as number]))
 }
 
-/** About how many texts have a term. */
-function holdersOf(database: Database, term: Term, total: number): number {
-  const sampled = database.get(
+/** About how many texts have a term: as many as have one of its forms; and of words in a row, no more than have the rarest of them. */
+function holdersOf(database: Database, { forms, prefix }: Term, total: number): number {
+  const single = forms.filter((form) => wordsOf(form).length === 1)
+  const least = forms
+    .filter((form) => wordsOf(form).length > 1)
+    .map((form) => Math.min(...wordsOf(form).map((word) => sampled(database, { forms: [word], prefix: false }, total))))
+  return least.reduce((sum, count) => sum + count, single.length === 0 ? 0 : sampled(database, { forms: single, prefix }, total))
+}
+
+/** As the index has them, but for the last one of a beginning, which may go on. */
+function wordsOf(form: string): string[] {
+  return spaced(form).match(/[\p{L}\p{M}\p{N}\p{Co}]+/gu) ?? []
+}
+
+/** How far back the newest of them reach tells how many there are. */
+function sampled(database: Database, term: Term, total: number): number {
+  const newest = database.get(
     `SELECT count(*) AS n, min(rowid) AS oldest FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE})`,
     `text : ${termOf(term)}`,
   )
-  const count = (sampled?.n as number | undefined) ?? 0
-  return count < SAMPLE ? count : Math.round((SAMPLE * total) / (total - (sampled?.oldest as number) + 1))
+  const count = (newest?.n as number | undefined) ?? 0
+  return count < SAMPLE ? count : Math.round((SAMPLE * total) / (total - (newest?.oldest as number) + 1))
 }

@@ -16,7 +16,7 @@ import { IdIndexes } from './id-indexes.ts'
 import { identify } from './identity.ts'
 import { inspectStore } from './inspect.ts'
 import { FilesJournal, type JournalParts } from './journal.ts'
-import { nodeDisk } from './node-disk.ts'
+import { blockingDisk, nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
 import { requirePromise } from './promise.ts'
 import { Reserve } from './reserve.ts'
@@ -28,6 +28,8 @@ export interface FilesEngineOptions {
   /** For one process alone, on a file system that does not keep appends of several in one order. */
   readonly exclusive?: boolean
   readonly disk?: Disk
+  /** This thread does nothing else: it may wait for the disk. */
+  readonly mayBlock?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<
@@ -36,7 +38,14 @@ export interface FilesEngineOptions {
 }
 
 export async function openFilesEngine(options: FilesEngineOptions): Promise<Engine> {
-  const { disk = nodeDisk, clock = systemClock, ids = systemIds, keysOf, exclusive = false } = options
+  const {
+    mayBlock = false,
+    disk = mayBlock ? blockingDisk : nodeDisk,
+    clock = systemClock,
+    ids = systemIds,
+    keysOf,
+    exclusive = false,
+  } = options
   const limits = { ...LIMITS, ...options.limits }
   const root = resolve(options.directory)
   await makeRoot(disk, root)
@@ -57,7 +66,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
   const directories = new Directories(disk, root)
   // Only a real disk has a place for others than this engine.
-  return new FilesEngine(warnings, disk === nodeDisk ? root : undefined, {
+  return new FilesEngine(warnings, disk === nodeDisk || disk === blockingDisk ? root : undefined, {
     disk,
     ids,
     keysOf,
@@ -153,6 +162,10 @@ class FilesEngine implements Engine {
   inspect(name?: string): AsyncGenerator<Oddity> {
     this.#calls.refuseClosed()
     return name === undefined ? inspectStore(this.#parts.disk, this.#parts.root) : new FilesJournal(name, this.#parts).inspect()
+  }
+
+  rederive(name: string): Promise<void> {
+    return new FilesJournal(name, this.#parts).rederive()
   }
 
   async close(): Promise<void> {

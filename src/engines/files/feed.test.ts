@@ -72,10 +72,21 @@ test('what one process announces is told to every cursor, once', async () => {
   expect(await named(writer, cursor)).toEqual({ names: ['a', 'b'], reset: false })
 })
 
-test('an announcement is done at once, but for the first that opens a file', async () => {
-  const feed = await open()
+test('what is announced together is written together, each name once, and told to everybody who waits', async () => {
+  const written: string[] = []
+  const feed = await open(
+    writing((file, bytes) => {
+      written.push(Buffer.from(bytes).toString())
+      return file.writeSync(bytes)
+    }),
+  )
   await feed.announce('first')
-  expect(feed.announce('second')).toBeUndefined()
+  const cursor = await cursorOf(feed)
+  await Promise.all(['a', 'b', 'a'].map((name) => feed.announce(name)))
+  expect(written).toEqual(['\n["first"]\n', '\n["a"]\n\n["b"]\n'])
+  await feed.announce('a')
+  expect(written).toHaveLength(3)
+  expect(await named(feed, cursor)).toEqual({ names: ['a', 'b'], reset: false })
 })
 
 test('announcements at once, by several processes, are all there', async () => {

@@ -41,6 +41,9 @@ export class Feed {
   #file: DiskFile | undefined
   /** That file holds enough: the next line goes to another one. */
   #full = false
+  /** Names that are about to be announced, and when they are. */
+  readonly #waiting = new Set<string>()
+  #announcing: Promise<void> | undefined
   /** Opening another file is done by one call at a time. */
   #turn: Promise<void> = Promise.resolve()
 
@@ -55,14 +58,20 @@ export class Feed {
     return feed
   }
 
-  /**
-   * Tells others that a journal changed. Returns nothing if that is done, which is the usual case and takes microseconds; otherwise a
-   * promise to wait for before acknowledging.
-   */
-  announce(name: string): Promise<void> | undefined {
-    const line = Buffer.from(`\n["${name}"]\n`)
-    if (this.#written(line)) return undefined
-    const turn = this.#turn.then(() => this.#announceAnew(line))
+  /** Tells others that a journal changed: to be waited for before acknowledging. What is announced in one go is written in one go. */
+  announce(name: string): Promise<void> {
+    this.#waiting.add(name)
+    this.#announcing ??= Promise.resolve().then(() => this.#announceWaiting())
+    return this.#announcing
+  }
+
+  /** A write takes as long for many lines as for one: of sessions that are appended to together, all are told in one. */
+  #announceWaiting(): Promise<void> | undefined {
+    const lines = Buffer.from([...this.#waiting].map((name) => `\n["${name}"]\n`).join(''))
+    this.#waiting.clear()
+    this.#announcing = undefined
+    if (this.#written(lines)) return undefined
+    const turn = this.#turn.then(() => this.#announceAnew(lines))
     this.#turn = turn.catch(() => undefined)
     return turn
   }

@@ -206,6 +206,18 @@ export class FilesJournal implements Journal {
     })
   }
 
+  /** Id files are derived: they are removed, and made again of the segments. */
+  rederive(): Promise<void> {
+    return this.#parts.track(async () => {
+      const last = (await this.#segments()).at(-1)
+      if (last === undefined) return
+      await this.#parts.indexes.use(this.name, this.#makeIndex, async (index) => {
+        await index.forget(Number.POSITIVE_INFINITY)
+        await index.prepare(last)
+      })
+    })
+  }
+
   inspect(): AsyncGenerator<Oddity> {
     return inspectJournal({
       ...this.#parts,
@@ -305,14 +317,15 @@ export class FilesJournal implements Journal {
     return synced
   }
 
-  /** Tells others that the journal changed, and waits for that and for the disk: as a rule with no step between the disk and the caller. */
-  #announced(synced: Promise<boolean> | undefined): Promise<unknown> | undefined {
+  /** Tells others that the journal changed, and waits for that and for the disk, whatever becomes of either. */
+  async #announced(synced: Promise<boolean> | undefined): Promise<void> {
     const { feed, exclusive } = this.#parts
-    const announced = feed.announce(this.name)
-    if (announced === undefined && exclusive === undefined) return synced
-    return Promise.allSettled([synced, announced])
-      .then(() => Promise.all([synced, announced]))
-      .then(() => exclusive?.check())
+    try {
+      await feed.announce(this.name)
+    } finally {
+      await synced
+    }
+    await exclusive?.check()
   }
 
   /** The group is not simply there. What stands of it, and why the rest does not. */

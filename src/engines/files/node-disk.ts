@@ -1,5 +1,5 @@
 /** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
-import { constants, fdatasync, fstatSync, readSync, watch, writeSync } from 'node:fs'
+import { closeSync, constants, fdatasync, fstatSync, fsync, openSync, readdirSync, readSync, watch, writeSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
@@ -67,13 +67,64 @@ export const nodeDisk: Disk = {
   },
 }
 
-class NodeFile implements DiskFile {
-  readonly #handle: FileHandle
+/**
+ * The same for a thread that does nothing but look at journals, and may wait. Handing a call to Node's pool of threads and back costs several times
+ * what it takes to list a directory or to read a file that was used lately; so these are done at once. Syncs are not: many can be under way
+ * together, and the device has one flush for all.
+ */
+export const blockingDisk: Disk = {
+  ...nodeDisk,
+  open: async (path, mode) => new BlockingFile(openSync(path, FLAGS[mode], 0o600)),
+  list: async (path) => readdirSync(path),
+  syncDirectory: async (path) => {
+    if (process.platform !== 'win32') await sharedSync(path)
+  },
+}
+
+interface Sync {
+  readonly now: Promise<void>
+  next?: Promise<void>
+}
+
+const syncing = new Map<string, Sync>()
+
+/** Sessions that are looked at together lie in the same directory: who comes while a sync of it is under way shares the next one. */
+function sharedSync(path: string): Promise<void> {
+  const running = syncing.get(path)
+  if (running === undefined) return beginSync(path)
+  running.next ??= running.now.then(
+    () => beginSync(path),
+    () => beginSync(path),
+  )
+  return running.next
+}
+
+function beginSync(path: string): Promise<void> {
+  const now = syncDirectoryNow(path)
+  const sync: Sync = { now }
+  syncing.set(path, sync)
+  const ended = (): void => {
+    if (sync.next === undefined) syncing.delete(path)
+  }
+  now.then(ended, ended)
+  return now
+}
+
+async function syncDirectoryNow(path: string): Promise<void> {
+  const fd = openSync(path, O_RDONLY)
+  try {
+    await new Promise<void>((resolve, reject) => fsync(fd, (error) => (error === null ? resolve() : reject(error))))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** What is done at once, on the number of an open file. */
+class NumberedFile {
   readonly #fd: number
 
-  constructor(handle: FileHandle) {
-    this.#handle = handle
-    this.#fd = handle.fd
+  constructor(fd: number) {
+    this.#fd = fd
   }
 
   stat(): { size: number; links: number } {
@@ -92,6 +143,25 @@ class NodeFile implements DiskFile {
     return buffer.subarray(0, done)
   }
 
+  writeSync(bytes: Uint8Array): number {
+    return writeSync(this.#fd, bytes)
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)))
+    })
+  }
+}
+
+class NodeFile extends NumberedFile implements DiskFile {
+  readonly #handle: FileHandle
+
+  constructor(handle: FileHandle) {
+    super(handle.fd)
+    this.#handle = handle
+  }
+
   async read(offset: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length)
     let done = 0
@@ -103,22 +173,33 @@ class NodeFile implements DiskFile {
     return buffer.subarray(0, done)
   }
 
-  writeSync(bytes: Uint8Array): number {
-    return writeSync(this.#fd, bytes)
-  }
-
   async write(bytes: Uint8Array): Promise<number> {
     return (await this.#handle.write(bytes)).bytesWritten
   }
 
-  sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fdatasync(this.#fd, (error) => (error === null ? resolve() : reject(error)))
-    })
-  }
-
   close(): Promise<void> {
     return this.#handle.close()
+  }
+}
+
+class BlockingFile extends NumberedFile implements DiskFile {
+  readonly #fd: number
+
+  constructor(fd: number) {
+    super(fd)
+    this.#fd = fd
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    return this.readSync(offset, length)
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    return this.writeSync(bytes)
+  }
+
+  async close(): Promise<void> {
+    closeSync(this.#fd)
   }
 }
 

@@ -1,4 +1,5 @@
 /** What an operator of a space does: keys and tokens, purging, verifying. */
+import { hash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
@@ -72,12 +73,15 @@ const createKey = route({
   result: schemas.NewKey,
   handle: async ({ parts, principal, body, write }) => {
     const { scope, owner, name, expires_at, replaces, overlap_seconds } = body
-    const secret = write.key === undefined ? undefined : derivedSecret(principal.secret, 'key', principal.space, write.key)
+    const repeatable =
+      write.key === undefined
+        ? undefined
+        : { secret: derivedSecret(principal.secret, 'key', principal.space, write.key), asked: hash('sha256', JSON.stringify(body), 'hex') }
     const { key, record } = await parts.keys.create({
       space: principal.space,
       scope,
       overlapMs: overlap_seconds * 1000,
-      ...given({ owner, name, replaces, secret, expiresAt: expires_at === undefined ? undefined : new Date(expires_at) }),
+      ...given({ owner, name, replaces, repeatable, expiresAt: expires_at === undefined ? undefined : new Date(expires_at) }),
     })
     return { result: { ...keyFields(record), key } }
   },

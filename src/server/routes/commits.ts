@@ -39,6 +39,7 @@ const commit = route({
     const { body, query, write, principal } = call
     const session = await call.session()
     const committed = await session.commit({ ...retentionOf(body), ...write })
+    call.parts.worker?.wake()
     if (query.wait === true && committed.status === 'accepted') return waited(call, committed, query.timeout_ms)
     return { result: commitFields(session.id, committed, principal.user) }
   },
@@ -87,7 +88,9 @@ const extract = route({
   result: schemas.Commit,
   handle: async (call) => {
     const session = await call.session()
-    return { result: commitFields(session.id, await session.commit(call.write), call.principal.user) }
+    const committed = await session.commit(call.write)
+    call.parts.worker?.wake()
+    return { result: commitFields(session.id, committed, call.principal.user) }
   },
 })
 
@@ -252,6 +255,7 @@ const retry = route({
     const version = expect === undefined ? undefined : await (await call.store.session(found.session)).version()
     if (version !== expect) throw unexpected(expect, version)
     await found.retry()
+    call.parts.worker?.wake()
     return { result: taskFields(await found.info(), call.principal.user) }
   },
 })
@@ -283,6 +287,7 @@ const retryAll = route({
     const options: RetryOptions = given({ status, session, rate, since: since === undefined ? undefined : new Date(since) })
     const begun: object[] = []
     for await (const info of call.store.retryTasks(options)) {
+      call.parts.worker?.wake()
       begun.push(taskFields(info, call.principal.user))
       if (begun.length >= limit) break
     }

@@ -53,8 +53,9 @@ const append = route({
   handle: async (call) => {
     const session = await call.session({ creates: true })
     const { parent: after, message_id } = call.query
+    const isPlain = after === undefined && message_id === undefined
     const ids = message_id === undefined ? undefined : [message_id]
-    const appended = await session.append(call.body, { ...call.write, ...given({ parent: after, ids }) })
+    const appended = await session.append(call.body, isPlain ? call.write : { ...call.write, ...given({ parent: after, ids }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc()
     return { result: appendedFields(session.id, appended), version: appended.version }
   },

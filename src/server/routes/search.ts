@@ -62,8 +62,8 @@ async function find({ store, principal, body }: Call<unknown, z.output<typeof fi
   const types = body.context_type == null ? ['memory', 'resource'] : [body.context_type].flat()
   const wanted = [...(types.includes('memory') ? (['memory'] as const) : []), ...(types.includes('resource') ? (['message'] as const) : [])]
   // Memories are of an owner: whoever asks for a session is told what is known of its owner, not of others.
-  const of = session_id == null ? undefined : ((await (await store.session(session_id)).info()).owner ?? undefined)
-  const owner = principal.owner ?? of
+  const isTold = session_id != null && principal.owner === null
+  const owner = isTold ? ((await (await store.session(session_id)).info()).owner ?? undefined) : (principal.owner ?? undefined)
   const isEmpty = query.trim() === '' || wanted.length === 0 || limit === 0
   const { hits } = isEmpty ? { hits: [] } : await store.search(query, { kinds: wanted, limit, ...given({ owner }) })
   const found = hits.map((hit) => contextOf(hit, principal.user)).filter(({ score }) => score >= (score_threshold ?? 0))

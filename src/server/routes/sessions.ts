@@ -16,9 +16,17 @@ import type { Principal } from '../principal.ts'
 import { type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 
+const target = z.object({ enabled: z.boolean().optional() }).nullable().optional()
+
 const policies = {
   auto_commit_policy: z.record(z.string(), z.unknown()).nullable().optional(),
-  memory_policy: z.record(z.string(), z.unknown()).nullable().optional(),
+  memory_policy: z
+    .object({ self: target, peer: target, memory_types: z.array(z.string().min(1)).nullable().optional(), working_memory: target })
+    .nullable()
+    .optional()
+    .openapi({
+      description: 'whose messages memories are drawn from, which kinds are kept, and whether there is a summary; all unless told',
+    }),
   memory_extraction_config: z.record(z.string(), z.unknown()).nullable().optional(),
 }
 

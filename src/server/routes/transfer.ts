@@ -20,6 +20,8 @@ const TYPES = {
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true')
 
+const exportQuery = z.object({ format: z.enum(EXPORT_FORMATS).default('jsonl'), redact: flag.optional() })
+
 const exportSession = route({
   method: 'get',
   path: '/sessions/{id}/export',
@@ -28,25 +30,42 @@ const exportSession = route({
   scope: 'read',
   reach: 'session',
   long: true,
-  query: z.object({ format: z.enum(EXPORT_FORMATS).default('jsonl'), redact: flag.optional() }),
+  query: exportQuery.extend({ tree: flag.optional().openapi({ description: 'with its forks and children, and theirs' }) }),
   result: z.string(),
   handle: async (call) => {
     const { store, query } = call
     const session = await call.session()
     await session.info()
-    const pieces = store.export({ session: session.id, format: query.format, ...given({ redact: query.redact }) })
-    return new Response(streamOf(pieces), {
-      headers: {
-        'content-type': TYPES[query.format],
-        'cache-control': 'no-store',
-        'x-content-type-options': 'nosniff',
-        // A page that was made from what others said is shown by nobody's browser as one of this server's.
-        'content-disposition': 'attachment',
-        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-      },
-    })
+    const { format, redact, tree } = query
+    return answer(format, store.export({ session: session.id, format, ...given({ redact, tree }) }))
   },
 })
+
+const exportAll = route({
+  method: 'get',
+  path: '/export',
+  tag: 'transfer',
+  summary: 'All sessions of the space as text, each behind the one that it comes from.',
+  scope: 'read',
+  reach: 'space',
+  long: true,
+  query: exportQuery,
+  result: z.string(),
+  handle: async ({ store, query: { format, redact } }) => answer(format, store.export({ format, ...given({ redact }) })),
+})
+
+function answer(format: keyof typeof TYPES, pieces: AsyncGenerator<string>): Response {
+  return new Response(streamOf(pieces), {
+    headers: {
+      'content-type': TYPES[format],
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      // A page that was made from what others said is shown by nobody's browser as one of this server's.
+      'content-disposition': 'attachment',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    },
+  })
+}
 
 /** As fast as it is read, and no faster. */
 function streamOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
@@ -97,4 +116,4 @@ const importBytes = route({
   },
 })
 
-export const transferRoutes: readonly Route[] = [exportSession, importBytes]
+export const transferRoutes: readonly Route[] = [exportSession, exportAll, importBytes]

@@ -6,21 +6,19 @@ import { estimateTokens } from '../../dialect/tokens.ts'
 import { HoldfastError } from '../../errors.ts'
 import { hashKey, type KeyEntry } from '../../record/keys.ts'
 import * as decide from '../../session/decide.ts'
-import { digestOf, type JsonText } from '../../session/json-text.ts'
+import { digestOf } from '../../session/json-text.ts'
 import type { Point } from '../../session/state.ts'
+import type { ReadyMessage } from '../../transfer/ready.ts'
 import { Chain } from '../chain.ts'
 import type { Handle } from '../handle.ts'
 import { Transcript } from '../transcript.ts'
 import type { Draft } from './report.ts'
 
-export interface Prepared {
-  readonly id: string
-  readonly text: JsonText
-  readonly at: string | null
-}
-
 export interface Batch {
-  readonly messages: readonly Prepared[]
+  readonly messages: readonly ReadyMessage[]
+  /** The messages as they stand in a record, with commas between them, and how many tokens they take, where that is known. */
+  readonly bytes?: Uint8Array
+  readonly tokens?: number
   /** The message that the first one follows, if that is not the head; null: none. */
   readonly after?: string | null | undefined
 }
@@ -45,7 +43,7 @@ export class Batches {
     if (batch.messages.length === 0) return
     if (batch.after !== undefined) await this.flush()
     const parent = batch.after === undefined ? undefined : await this.#pointOf(batch.after)
-    const outcome = this.#append(batch.messages, parent).catch((error: unknown) => ({ error }))
+    const outcome = this.#append(batch, parent).catch((error: unknown) => ({ error }))
     this.#underWay.push({ batch, outcome })
     while (this.#underWay.length >= this.#most) await this.#settle()
   }
@@ -55,7 +53,10 @@ export class Batches {
   }
 
   /** Gives a message other content. With `exact` it happens under that key, whatever the content was before; otherwise not, if it had that content once: whoever changed it since knows better. */
-  async replace({ id, text, at }: Prepared, exact?: { readonly key: string; readonly digest: string }): Promise<boolean> {
+  async replace(
+    { id, text, at }: Pick<ReadyMessage, 'id' | 'text' | 'at'>,
+    exact?: { readonly key: string; readonly digest: string },
+  ): Promise<boolean> {
     const transcript = await this.#handle.transcript()
     if (exact === undefined) {
       const revisions = await transcript.revisions(id)
@@ -81,15 +82,17 @@ export class Batches {
     return own.map((entry, index) => entry ?? past.get(keys[index] as string))
   }
 
-  #append(messages: readonly Prepared[], parent: { point: Point; born?: number } | undefined): Promise<decide.Outcome> {
+  #append({ messages, bytes, tokens }: Batch, parent: { point: Point; born?: number } | undefined): Promise<decide.Outcome> {
     const link = this.#chain.link()
     const last = messages.findLast(({ at }) => at !== null)?.at
     const times = last === undefined ? undefined : messages.map(({ at }) => at)
     const made = {
       messages: messages.map(({ text }) => text),
       ids: messages.map(({ id }) => id),
+      keys: messages.map(({ key }) => key),
+      bytes,
       times,
-      tokens: messages.reduce((sum, { text }) => sum + estimateTokens(text.text), 0),
+      tokens: tokens ?? messages.reduce((sum, { text }) => sum + estimateTokens(text.text), 0),
       parent: parent?.point,
     }
     return this.#handle.submit({ at: last ?? undefined, born: parent?.born }, (full) => link(decide.append(full, made)))
@@ -126,9 +129,9 @@ export class Batches {
     this.#report.skipped += messages.length - fresh.length
     if (replaced > 0) this.#report.healed.push(`${replaced} messages have other content than before; what they were stays readable.`)
     if (fresh.length === 0) return
-    const before = messages[messages.indexOf(fresh[0] as Prepared) - 1]?.id ?? after
+    const before = messages[messages.indexOf(fresh[0] as ReadyMessage) - 1]?.id ?? after
     const parent = after === undefined || before === undefined ? undefined : await this.#pointOf(before)
-    this.#count({ messages: fresh }, (await this.#append(fresh, parent)).duplicate)
+    this.#count({ messages: fresh }, (await this.#append({ messages: fresh }, parent)).duplicate)
   }
 
   async #pointOf(id: string | null): Promise<{ point: Point; born?: number } | undefined> {

@@ -8,14 +8,18 @@
 import { HoldfastError } from '../../errors.ts'
 import { detect, IMPORTERS } from '../../transfer/importers.ts'
 import type { DamageItem, Importer, Item, SessionItem, Source } from '../../transfer/item.ts'
+import { type Ready, readied } from '../../transfer/ready.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { digestOfSource, Ledger } from './ledger.ts'
+import { firstSession } from './order.ts'
 import { Draft, type ImportedSession, type ImportOptions } from './report.ts'
 import { SessionImport, type SessionImportOptions } from './session-import.ts'
+import type { ReaderThread } from './threaded.ts'
 
 /** What is kept of damage until the source is done. */
 const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
+const THREAD_BYTES = 4 * 1024 * 1024
 
 interface Known {
   readonly source: Source
@@ -42,6 +46,15 @@ export async function* importInto(
       yield unreadable(source, error)
     }
   }
+  try {
+    await run.prepareFor(known)
+    yield* importAll(run, known, options)
+  } finally {
+    await run.close()
+  }
+}
+
+async function* importAll(run: Run, known: readonly Known[], options: ImportOptions): AsyncGenerator<ImportedSession> {
   let waiting = known
   let done = 0
   for (let patient = true; waiting.length > 0; ) {
@@ -78,6 +91,7 @@ class Run {
   readonly #called: SessionImportOptions['called'] = new Map()
   /** Parents that only the parents know of. */
   readonly #parentOf = new Map<string, string>()
+  #thread: ReaderThread | undefined
 
   constructor(parts: StoreParts, options: ImportOptions) {
     this.#parts = parts
@@ -93,6 +107,18 @@ class Run {
     if (importer !== undefined) return importer
     const names = this.#importers.map(({ name }) => name).join(', ')
     throw new HoldfastError('INVALID_ARGUMENT', `There is no importer "${from}". There are auto, ${names}.`)
+  }
+
+  /** A thread of its own reads what is so large that starting one pays. Sources that were not compiled cannot be run by one. */
+  async prepareFor(known: readonly Known[]): Promise<void> {
+    const bytes = known.reduce((sum, { source }) => source.files.reduce((of, { size }) => of + size, sum), 0)
+    if (bytes < THREAD_BYTES || !/\.c?js$/.test(import.meta.url)) return
+    const { ReaderThread } = await import('./threaded.ts')
+    this.#thread = new ReaderThread()
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.close()
   }
 
   /** Learns what only a parent tells of its children. */
@@ -125,7 +151,7 @@ class Run {
     }
     const reports: ImportedSession[] = []
     const damage: DamageItem[] = []
-    for await (const report of this.#read(source, importer, damage)) {
+    for await (const report of this.#write(source, importer, damage)) {
       reports.push(report)
       yield report
     }
@@ -134,27 +160,26 @@ class Run {
     await this.#ledger.remember(digest, source, name, reports)
   }
 
-  async *#read(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {
+  async *#write(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {
     const sessions = new Map<string, SessionImport>()
     const nobodys = new Draft()
-    let [kept, items] = [0, 0]
-    for await (const item of importer.read(source)) {
-      if (++items % 1000 === 0) {
-        if (this.#options.signal?.aborted === true) break
-        let messages = this.messages
-        for (const { report } of sessions.values()) messages += report.messages + report.skipped
-        this.#options.onProgress?.({ source: source.name, done: 0, total: 0, messages })
+    let [kept, read] = [0, 0]
+    for await (const bunch of this.#read(source, importer)) {
+      if (this.#options.signal?.aborted === true) break
+      for (const item of bunch) {
+        if (item.kind === 'messages') read += item.ids.length
+        else if (item.kind === 'damage') {
+          kept += item.bytes.length
+          if (kept <= KEPT_DAMAGE_BYTES) damage.push(item)
+        }
+        if (item.kind === 'session' && !sessions.has(item.session)) sessions.set(item.session, this.#begin(item, source, importer))
+        const session = item.session === null ? undefined : sessions.get(item.session)
+        if (session !== undefined) await session.take(item)
+        else if (item.kind === 'damage') nobodys.addDamage(item.place, item.reason)
+        // A child is begun when its first message comes, and its parent has to be there by then.
+        if (item.kind === 'session' && item.parent !== undefined) await sessions.get(item.parent.session)?.open()
       }
-      if (item.kind === 'damage') {
-        kept += item.bytes.length
-        if (kept <= KEPT_DAMAGE_BYTES) damage.push(item)
-      }
-      if (item.kind === 'session' && !sessions.has(item.session)) sessions.set(item.session, this.#begin(item, source, importer))
-      const session = item.session === null ? undefined : sessions.get(item.session)
-      if (session !== undefined) await session.take(item)
-      else if (item.kind === 'damage') nobodys.addDamage(item.place, item.reason)
-      // A child is begun when its first message comes, and its parent has to be there by then.
-      if (item.kind === 'session' && item.parent !== undefined) await sessions.get(item.parent.session)?.open()
+      this.#options.onProgress?.({ source: source.name, done: 0, total: 0, messages: this.messages + read })
     }
     for (const session of sessions.values()) {
       const report = await session.finish()
@@ -162,6 +187,10 @@ class Run {
       yield session.report.finished(report.source, report.format, report.session)
     }
     if (nobodys.damaged > 0 || sessions.size === 0) yield nobodys.finished(source.name, importer.name, null)
+  }
+
+  #read(source: Source, importer: Importer): AsyncGenerator<Ready[]> {
+    return this.#thread !== undefined && IMPORTERS.includes(importer) ? this.#thread.read(importer.name, source) : readied(importer, source)
   }
 
   #begin(item: SessionItem, source: Source, importer: Importer): SessionImport {
@@ -178,18 +207,13 @@ class Run {
   }
 }
 
-async function firstSession(importer: Importer, source: Source): Promise<SessionItem | undefined> {
-  for await (const item of importer.read(source)) if (item.kind === 'session') return item
-  return undefined
-}
-
 async function isWhole(importer: Importer, source: Source): Promise<boolean> {
   for await (const item of importer.read(source)) if ((item as Item).kind === 'damage') return false
   return true
 }
 
 /** A source of which nothing was imported. */
-function left(source: Source, format: string | null, note: string): ImportedSession {
+export function left(source: Source, format: string | null, note: string): ImportedSession {
   const draft = new Draft()
   draft.note = note
   return draft.finished(source.name, format, null)

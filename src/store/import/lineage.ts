@@ -1,22 +1,18 @@
 /** What a fork has in common with the session that it comes from, where the source has copies of it. */
 import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
-import type { MessageItem, ParentItem } from '../../transfer/item.ts'
+import type { ParentItem } from '../../transfer/item.ts'
 import type { Handle } from '../handle.ts'
 import type { StoredMessage } from '../transcript.ts'
 
 /** The last message that they share; undefined if they share none. */
-export async function sharedWith(
-  parent: Handle,
-  { message, before }: ParentItem,
-  own: readonly MessageItem[],
-): Promise<string | undefined> {
+export async function sharedWith(parent: Handle, { message, before }: ParentItem, own: readonly string[]): Promise<string | undefined> {
   if (message !== undefined && message !== null && (await (await parent.transcript()).locate(message)) !== undefined) return message
   let shared: string | undefined
   let index = 0
   for await (const stored of messagesOf(parent)) {
     const ordinal = (stored.message.origin as JsonObject | undefined)?.ordinal
-    const same = before === undefined ? own[index]?.id === stored.id : typeof ordinal === 'number' && ordinal < before
+    const same = before === undefined ? own[index] === stored.id : typeof ordinal === 'number' && ordinal < before
     if (!same) break
     shared = stored.id
     index++

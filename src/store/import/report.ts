@@ -62,6 +62,10 @@ export class Draft {
     if (this.damage.length < 100) this.damage.push({ ...place, reason })
   }
 
+  addSuspect(first: string, second: string): void {
+    if (this.suspects.length < 1000) this.suspects.push({ first, second })
+  }
+
   finished(source: string, format: string | null, session: string | null): ImportedSession {
     const { messages, recovered, damaged, skipped, healed, suspects, damage, note } = this
     return { source, format, session, messages, recovered, damaged, skipped, healed, suspects, damage, note }

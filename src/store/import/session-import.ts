@@ -7,28 +7,26 @@ import { HoldfastError } from '../../errors.ts'
 import { hashKey } from '../../record/keys.ts'
 import type { JsonObject } from '../../record/record.ts'
 import * as archives from '../../session/archives.ts'
-import { checkDescription, checkedText, objectText } from '../../session/check.ts'
+import { checkDescription, objectText } from '../../session/check.ts'
 import * as decide from '../../session/decide.ts'
-import type { JsonText } from '../../session/json-text.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Point, SessionState } from '../../session/state.ts'
-import type { ArchiveItem, EntryItem, Item, MessageItem, SessionItem } from '../../transfer/item.ts'
+import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
+import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
 import { admit, admitAmount, admitText } from '../admission.ts'
 import { Handle, type Make } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
-import { Batches, type Prepared } from './batches.ts'
+import { type Batch, Batches } from './batches.ts'
 import type { Ledger } from './ledger.ts'
 import { sharedWith } from './lineage.ts'
 import { Draft, type ImportedSession } from './report.ts'
-import { Suspects } from './suspects.ts'
 
-/** One record of messages: large enough for speed, small enough to share a group with others. */
-const BATCH_MESSAGES = 256
-const BATCH_BYTES = 192 * 1024
 /** So many items are held back until it is told what session they belong to. */
 const HELD_ITEMS = 512
+/** So many entries go into one record. */
+const ENTRIES = 256
 
 export interface SessionImportOptions {
   readonly parts: StoreParts
@@ -44,19 +42,14 @@ export class SessionImport {
   readonly report = new Draft()
   readonly #options: SessionImportOptions
   readonly #begin: SessionItem
-  readonly #held: Item[] = []
-  readonly #suspects = new Suspects(this.report)
+  readonly #held: Ready[] = []
   readonly #keys = new ContentIds()
   /** Ids that this source has had, where nothing is written. */
   readonly #seen = new Set<string>()
   #handle: Handle
   #batches: Batches | undefined
-  #messages: Prepared[] = []
-  /** Their ids. */
-  readonly #ids = new Set<string>()
-  #bytes = 0
-  #after: string | null | undefined
   #entries: EntryItem[] = []
+  #entryBytes = 0
   #last: string | undefined
   /** Nothing is to be written: the session was deleted here. */
   #closed = false
@@ -78,14 +71,16 @@ export class SessionImport {
     return this.#handle.id
   }
 
-  async take(item: Item): Promise<void> {
+  async take(item: Ready): Promise<void> {
     if (item.kind === 'damage') this.report.addDamage(item.place, item.reason)
     else if (item.kind === 'healed') this.report.healed.push(item.what)
+    else if (item.kind === 'suspect') this.report.addSuspect(item.first, item.second)
+    else if (item.kind === 'refused') this.#refused(item.reason, item.recovered)
     else if (item.kind === 'session') return
     else if (this.#batches !== undefined) await this.#carryOut(item)
     else {
       this.#held.push(item)
-      if (this.#held.length >= HELD_ITEMS) await this.open()
+      if (this.#held.length >= HELD_ITEMS || this.#heldMessages().length >= HELD_ITEMS) await this.open()
     }
   }
 
@@ -98,11 +93,15 @@ export class SessionImport {
   /** Finds or makes the session, and carries out what was held back. */
   async open(): Promise<void> {
     if (this.#batches !== undefined) return
-    const first = this.#held.filter((item) => item.kind === 'message').map(({ id }) => id)
-    const isFork = await this.#settle(first)
+    const isFork = await this.#settle(this.#heldMessages())
     this.#batches = new Batches(this.#handle, this.report, isFork)
     this.#options.called.set(this.#begin.session, { id: this.id, seen: this.#seen })
     for (const item of this.#held.splice(0)) await this.#carryOut(item)
+  }
+
+  /** The ids of the messages that are held back. */
+  #heldMessages(): string[] {
+    return this.#held.flatMap((item) => (item.kind === 'messages' ? item.ids : []))
   }
 
   async #settle(first: readonly string[]): Promise<boolean> {
@@ -145,8 +144,7 @@ export class SessionImport {
       this.report.healed.push(`It comes from "${parent.session}", which is not here: it begins on its own.`)
     if (dryRun) return false
     if (parent !== undefined && from !== undefined && isHere) {
-      const messages = this.#held.filter((item) => item.kind === 'message')
-      const message = parent.kind === 'fork' ? await sharedWith(from, parent, messages) : undefined
+      const message = parent.kind === 'fork' ? await sharedWith(from, parent, this.#heldMessages()) : undefined
       const session = new Session(parts, from.id)
       if (message === undefined) await session.child(base)
       else await session.fork({ ...base, at: message })
@@ -168,13 +166,14 @@ export class SessionImport {
     }
   }
 
-  async #carryOut(item: Item): Promise<void> {
+  async #carryOut(item: Ready): Promise<void> {
     if (this.#closed) return
-    if (item.kind === 'message') await this.#message(item)
+    if (item.kind === 'messages') await this.#addMessages(item)
     else if (this.#options.dryRun || !this.#own) return
     else if (item.kind === 'entry' && !this.#isExport) {
       this.#entries.push(item)
-      if (this.#entries.length >= BATCH_MESSAGES) await this.#putEntries()
+      this.#entryBytes += item.length ?? 0
+      if (this.#entries.length >= ENTRIES || this.#entryBytes >= BATCH_BYTES) await this.#putEntries()
     } else {
       // Usage needs no order, but where the order of an export is kept.
       if (item.kind !== 'usage' || this.#isExport) await this.#flush()
@@ -182,42 +181,38 @@ export class SessionImport {
     }
   }
 
-  async #message(item: MessageItem): Promise<void> {
-    const { id, at, after, recovered } = item
-    if (recovered === true) this.report.recovered++
-    let text: Prepared['text']
-    try {
-      const told = item.text === undefined ? objectText('The message', item.message) : wellFormed(item.text, item.digest)
-      text = admitText(this.#options.parts, this.id, told)
-    } catch (error) {
-      this.#tell(error, `The message "${id}"`)
-      return
-    }
-    this.#suspects.look(item)
-    if (after !== undefined || this.#messages.length >= BATCH_MESSAGES || this.#bytes + text.text.length > BATCH_BYTES) await this.#send()
-    if (this.#messages.length === 0) this.#after = after ?? (this.#begin.exact === true ? this.#last : undefined)
-    if (after === null) this.#after = null
-    // Twice in one source, one behind the other: it is one message.
-    if (this.#ids.size === this.#ids.add(id).size) {
-      this.report.skipped++
-      return
-    }
-    this.#messages.push({ id, text, at: at ?? null })
-    this.#bytes += text.text.length
-    this.#last = id
+  async #addMessages(run: ReadyMessages): Promise<void> {
+    this.report.recovered += run.recovered
+    this.report.skipped += run.repeated
+    const admitted = this.#admittedMessages(run)
+    if (admitted.messages.length === 0) return
+    const after = run.after === undefined && this.#begin.exact === true ? this.#last : run.after
+    this.#last = admitted.messages.at(-1)?.id
+    if (this.#options.dryRun) await this.#countOnly(admitted.messages)
+    else await this.#batches?.add({ ...admitted, after })
   }
 
-  async #send(): Promise<void> {
-    const batch = { messages: this.#messages, after: this.#after }
-    this.#messages = []
-    this.#ids.clear()
-    this.#bytes = 0
-    this.#after = undefined
-    if (!this.#options.dryRun) return this.#batches?.add(batch)
-    await this.#countOnly(batch.messages)
+  #admittedMessages(run: ReadyMessages): Omit<Batch, 'after'> {
+    const { parts } = this.#options
+    const messages = messagesOf(run)
+    if (parts.beforeAppend === undefined) return { messages, bytes: run.bytes, tokens: run.tokens }
+    const admitted = messages.flatMap((message) => {
+      try {
+        return [{ ...message, text: admitText(parts, this.id, message.text) }]
+      } catch (error) {
+        this.#tell(error, `The message "${message.id}"`)
+        return []
+      }
+    })
+    return { messages: admitted }
   }
 
-  async #countOnly(messages: readonly Prepared[]): Promise<void> {
+  #refused(reason: string, recovered: boolean): void {
+    if (recovered) this.report.recovered++
+    this.report.addDamage({ file: this.#options.source, line: null, offset: 0, length: 0 }, reason)
+  }
+
+  async #countOnly(messages: readonly ReadyMessage[]): Promise<void> {
     const known = await (this.#batches as Batches).known(messages.map(({ id }) => id))
     const parent = this.#begin.parent === undefined ? undefined : this.#options.called.get(this.#begin.parent.session)
     for (const [index, { id }] of messages.entries()) {
@@ -228,7 +223,6 @@ export class SessionImport {
   }
 
   async #flush(): Promise<void> {
-    await this.#send()
     await this.#batches?.flush()
     await this.#putEntries()
   }
@@ -236,15 +230,25 @@ export class SessionImport {
   async #putEntries(): Promise<void> {
     const entries = this.#entries
     this.#entries = []
+    this.#entryBytes = 0
     if (entries.length === 0 || this.#closed) return
     const known = await this.#handle.held.replica.find(entries.map(({ channel, key }) => entryKey(channel, key)))
     const fresh = entries.filter(({ key }, index) => known[index] === undefined && entries.findIndex((one) => one.key === key) === index)
     const values = fresh.map((entry) => ({ channel: entry.channel, key: entry.key, value: this.#admitted('entry', entry).value ?? null }))
-    if (values.length > 0) await this.#handle.submit({}, (full) => decide.putEntries(full, values))
+    try {
+      if (values.length > 0) await this.#submit({}, (full) => decide.putEntries(full, values))
+    } catch (error) {
+      // One that is too much for a record costs itself.
+      for (const value of values.length === 1 ? [] : values)
+        await this.#submit({}, (full) => decide.putEntries(full, [value])).catch((why: unknown) =>
+          this.#tell(why, `The record "${value.key}"`),
+        )
+      if (values.length === 1) this.#tell(error, `The record "${values[0]?.key}"`)
+    }
   }
 
   /** Carries out something that is no message. What cannot be is told, and costs itself. */
-  async #attempt(item: Exclude<Item, MessageItem>): Promise<void> {
+  async #attempt(item: Exclude<Ready, ReadyMessages>): Promise<void> {
     try {
       await this.#perform(item)
     } catch (error) {
@@ -252,7 +256,7 @@ export class SessionImport {
     }
   }
 
-  async #perform(item: Exclude<Item, MessageItem>): Promise<void> {
+  async #perform(item: Exclude<Ready, ReadyMessages>): Promise<void> {
     switch (item.kind) {
       case 'describe': {
         const checked = checkDescription(this.#admitted('description', item.description))
@@ -283,8 +287,8 @@ export class SessionImport {
       }
       case 'replacement': {
         const text = admitText(this.#options.parts, this.id, objectText('The message', item.message))
-        const prepared = { id: item.id, text, at: item.at ?? null }
-        await this.#batches?.replace(prepared, this.#isExport ? this.#keyOf(item) : undefined)
+        const replacement = { id: item.id, text, at: item.at ?? null }
+        await this.#batches?.replace(replacement, this.#isExport ? this.#keyOf(item) : undefined)
         return
       }
       case 'fork': {
@@ -329,11 +333,11 @@ export class SessionImport {
   }
 
   /** Under a key that is made from what the item says. */
-  async #under(item: Item, make: Make, name?: string): Promise<void> {
+  async #under(item: Ready, make: Make, name?: string): Promise<void> {
     await this.#submit({ ...this.#keyOf(item, name), at: 'at' in item ? item.at : undefined }, make)
   }
 
-  #keyOf(item: Item, name?: string): { key: string; digest: string } {
+  #keyOf(item: Ready, name?: string): { key: string; digest: string } {
     const id = name === undefined ? this.#keys.next(item as unknown as JsonObject) : digest(name)
     return { key: `import:${item.kind}:${id}`, digest: digest(`${item.kind} ${id}`) }
   }
@@ -350,13 +354,6 @@ export class SessionImport {
   #tell(error: unknown, what: string): void {
     const refused = ['INVALID_ARGUMENT', 'PAYLOAD_TOO_LARGE', 'CONFLICT', 'NOT_FOUND', 'DAMAGED']
     if (!(error instanceof HoldfastError) || !refused.includes(error.code)) throw error
-    const place = { file: this.#options.source, line: null, offset: 0, length: 0 }
-    this.report.addDamage(place, `${what} cannot be kept: ${error.message}`)
+    this.#refused(`${what} cannot be kept: ${error.message}`, false)
   }
-}
-
-/** A message that is JSON already. Half of a surrogate pair cannot be stored: then its text and its digest are others. */
-function wellFormed(text: string, digestOfIt: string | undefined): JsonText {
-  if (text.includes('\\ud')) return objectText('The message', JSON.parse(text) as unknown)
-  return checkedText('The message', text, undefined, digestOfIt)
 }

@@ -71,7 +71,7 @@ async function* read(source: Source): AsyncGenerator<Item> {
         else yield damageOf(read, session)
         continue
       }
-      const { record, recovered } = read
+      const { record, recovered, raw } = read
       if (record._type === 'metadata') {
         if (session === undefined) {
           // What stood in front of it was no message of this session.
@@ -87,7 +87,7 @@ async function* read(source: Source): AsyncGenerator<Item> {
       const own = session as unknown as string
       if (isMessage(record) && record._type === undefined) {
         lines++
-        const item = contentItem(own, record, ids, { at: asTime(record.timestamp), recovered })
+        const item = contentItem(own, record, ids, { at: asTime(record.timestamp), recovered }, raw)
         last = item.id
         yield item
         if (lines === consolidated.count) yield* archive()

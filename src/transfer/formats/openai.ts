@@ -80,7 +80,7 @@ async function* readLines(source: Source): AsyncGenerator<Item> {
         yield* messageItems(sample, asObjects(read.record.messages), new ContentIds(), read.recovered)
       } else {
         if (!begun) yield* begin()
-        yield contentItem(session, read.record, ids, { recovered: read.recovered })
+        yield contentItem(session, read.record, ids, { recovered: read.recovered }, read.raw)
       }
     }
 }

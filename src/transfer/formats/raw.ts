@@ -1,7 +1,8 @@
 /** What importers do alike. */
 import type { Json, JsonObject } from '../../record/record.ts'
+import { isCanonical } from '../canonical.ts'
 import type { DamageItem, EntryItem, Item, MessageItem, Source, SourceFile } from '../item.ts'
-import { type ReadDocument, readDocument, readRecords } from '../lines.ts'
+import { type Raw, type ReadDocument, readDocument, readRecords } from '../lines.ts'
 import type { IsRecord } from '../salvage.ts'
 import { type ContentIds, digest } from '../values.ts'
 
@@ -12,16 +13,22 @@ function channelOf(format: string): string {
 
 /** A record that is no message, kept as it is. Its key tells its content, so that it is kept once. */
 export function rawEntry(format: string, session: string, name: string, value: Json): EntryItem {
-  return { kind: 'entry', session, channel: channelOf(format), key: `${name}-${digest(JSON.stringify(value)).slice(0, 16)}`, value }
+  const json = JSON.stringify(value)
+  return { kind: 'entry', session, channel: channelOf(format), key: `${name}-${digest(json).slice(0, 16)}`, value, length: json.length }
 }
 
-/** A message that is told by its content: what tells it is made once. */
+/** A message that is told by its content: what tells it is made once. `raw`: the line that it was read from, if it is all of that. */
 export function contentItem(
   session: string,
   message: JsonObject,
   ids: ContentIds,
   more: Pick<MessageItem, 'at' | 'recovered'>,
+  raw?: Raw,
 ): MessageItem {
+  if (raw !== undefined && isCanonical(message, raw.text)) {
+    const sum = digest(raw.bytes)
+    return { kind: 'message', session, id: ids.nextOf(sum), message, text: raw.text, bytes: raw.bytes, digest: sum, ...more }
+  }
   const text = JSON.stringify(message)
   const sum = digest(text)
   return { kind: 'message', session, id: ids.nextOf(sum), message, text, digest: sum, ...more }

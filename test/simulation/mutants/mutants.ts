@@ -219,9 +219,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: JOURNAL,
-        find: 'const announced = feed.announce(this.name)',
+        find: 'await feed.announce(this.name)',
         replace:
-          'const announced = undefined\n      queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => feed.announce(this.name)))',
+          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => feed.announce(this.name)))',
       },
     ],
   },

@@ -8,11 +8,16 @@ import type { StoreFound } from './look.ts'
 import { Impossible, NaiveSession } from './model.ts'
 import type { View, Wish } from './wish.ts'
 
+/** What stands before every line. */
+const LEAD_IN = 2
+
 export interface Step {
   readonly counted: Counted
   readonly wish: Wish | undefined
   /** Of the last record of a caller up to here. */
   readonly version: string
+  /** Where that record ends: of one that is written twice and lost its first copy, where that one ended too. */
+  readonly ends: readonly number[]
   readonly status: NaiveSession['status']
   readonly view: View
   /** Position of the record that began this incarnation. */
@@ -50,6 +55,7 @@ export class Stories {
     const steps: Step[] = []
     const findings: Finding[] = []
     let [version, born] = [ABSENT_VERSION, -1]
+    let ends: readonly number[] = []
     let fulfilled = new Set<string>()
     for (const counted of this.#found.sessions.get(id)?.counted ?? []) {
       const { record, at } = counted
@@ -72,8 +78,11 @@ export class Stories {
         findings.push({ what: 'impossible', detail: `${id} at ${at}: ${error.message}` })
       }
       if (wish !== undefined) fulfilled.add(wish.name)
-      if (!isBackground) version = versionOf(counted)
-      steps.push({ counted, wish, version, status: session.status, view: session.view(), born, pathTo: session.paths() })
+      if (!isBackground) {
+        version = versionOf(counted)
+        ends = [counted.end, at - LEAD_IN]
+      }
+      steps.push({ counted, wish, version, ends, status: session.status, view: session.view(), born, pathTo: session.paths() })
     }
     return { steps, findings }
   }
@@ -89,7 +98,7 @@ export class Stories {
     const granted = parent.filter(({ counted }) => counted.record.type === 'fork.granted' && counted.record.session === id)
     for (const grant of granted) {
       for (const step of parent.slice(parent.indexOf(grant)).filter(({ born }) => born === grant.born)) {
-        if (end !== undefined && Number.parseInt(step.version, 10) !== end) continue
+        if (end !== undefined && !step.ends.includes(end)) continue
         const path = wish.at === undefined ? step.view.messages : step.pathTo(wish.at)
         if (path.length === depth) return path
       }

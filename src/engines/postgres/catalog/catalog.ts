@@ -13,6 +13,7 @@ import type {
   ListQuery,
   SearchQuery,
   SessionPut,
+  SessionStatus,
   StatsRow,
   TaskQuery,
   TaskRow,
@@ -67,7 +68,7 @@ export class PostgresCatalog implements Catalog {
 
   async known(names: readonly string[]): Promise<(Known | undefined)[]> {
     const text =
-      'SELECT name, ends, crc, space, born, generation, text_end, text_at, text_crc, branch FROM @.catalog_sessions WHERE name = ANY($1)'
+      'SELECT name, ends, crc, status, space, born, generation, text_end, text_at, text_crc, branch FROM @.catalog_sessions WHERE name = ANY($1)'
     const rows = await this.#all({ name: 'known', text }, [names.map(withoutNul)])
     const known = new Map(rows.map((row) => [withNul(row.name as string), knownOf(row)]))
     return names.map((name) => known.get(name))
@@ -235,6 +236,7 @@ export class PostgresCatalog implements Catalog {
 function knownOf(row: Row): Known {
   return {
     mark: { end: row.ends as number, crc: row.crc as string },
+    status: row.status as SessionStatus,
     ...{ space: withNul(row.space as string), born: row.born as number, generation: row.generation as number },
     text: { end: row.text_end as number, at: row.text_at as number, crc: row.text_crc as string },
     branch: JSON.parse(row.branch as string) as Stretch[],

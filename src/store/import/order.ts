@@ -1,0 +1,30 @@
+/** Which source comes from which, as far as their first lines tell. */
+import { detect, IMPORTERS } from '../../transfer/importers.ts'
+import type { Importer, SessionItem, Source } from '../../transfer/item.ts'
+
+export async function firstSession(importer: Importer, source: Source): Promise<SessionItem | undefined> {
+  for await (const item of importer.read(source)) if (item.kind === 'session') return item
+  return undefined
+}
+
+/** The same sources, those that others come from in front: for whoever imports them one at a time. */
+export async function parentsFirst(sources: readonly Source[], from = 'auto'): Promise<Source[]> {
+  const bySession = new Map<string, Source>()
+  const parentOf = new Map<Source, string>()
+  for (const source of sources) {
+    const importer = from === 'auto' ? await detect(source, IMPORTERS) : IMPORTERS.find(({ name }) => name === from)
+    const first = importer === undefined ? undefined : await firstSession(importer, source)
+    if (first === undefined) continue
+    bySession.set(first.session, source)
+    if (first.parent !== undefined) parentOf.set(source, first.parent.session)
+  }
+  const ordered = new Set<Source>()
+  const add = (source: Source, waiting: ReadonlySet<Source>): void => {
+    const parent = bySession.get(parentOf.get(source) ?? '')
+    // Nobody waits for one that waits for him.
+    if (parent !== undefined && !waiting.has(parent)) add(parent, new Set([...waiting, source]))
+    ordered.add(source)
+  }
+  for (const source of sources) add(source, new Set([source]))
+  return [...ordered]
+}

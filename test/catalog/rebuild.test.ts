@@ -1,0 +1,99 @@
+/** Making a catalog anew beside the one in use. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from '../../src/store/open-store.ts'
+import { STORE_SPACE } from '../../src/store/parts.ts'
+import type { Store } from '../../src/store/store.ts'
+
+let directory = ''
+let store: Store
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
+  store = await openStore(directory)
+})
+
+afterEach(async () => {
+  await store.close()
+  rmSync(directory, { recursive: true })
+})
+
+async function fill(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await (await store.session(`s${i}`)).append({ id: `m${i}`, role: 'user', content: `needle ${i}` })
+}
+
+function files(): string[] {
+  return readdirSync(directory).filter((name) => /^catalog\.db\.[0-9a-f]+(?:\.draft)?$/.test(name))
+}
+
+test('lists and searches go on with the old one, tell all there is, and see what is appended meanwhile', async () => {
+  await fill(150)
+  expect((await store.search('needle')).lag).toBeNull()
+  const before = files()
+  let isDone = false
+  const rebuilding = store.rebuildCatalog().finally(() => {
+    isDone = true
+  })
+  const states = new Set<string>()
+  for (let i = 150; !isDone; i++) {
+    states.add((await store.catalogStatus()).state)
+    await (await store.session(`s${i}`)).append({ id: `m${i}`, role: 'user', content: 'needle' })
+    const { total } = await store.list({ limit: 1, count: true })
+    const { hits, lag } = await store.search('needle', { limit: 200 })
+    expect([total, hits.length, lag]).toEqual([i + 1, Math.min(200, i + 1), null])
+  }
+  await rebuilding
+  expect(states).toContain('sweeping')
+  expect(files()).toHaveLength(1)
+  expect(files()).not.toEqual(before)
+  const { total } = await store.list({ limit: 1, count: true })
+  expect((await store.search('needle', { limit: 200 })).hits).toHaveLength(Math.min(200, total ?? 0))
+})
+
+test('calls that come while one is at it share it', async () => {
+  await fill(10)
+  expect(await Promise.all([store.rebuildCatalog(), store.rebuildCatalog()])).toEqual([10, 10])
+  expect(files()).toHaveLength(1)
+})
+
+test('what an attempt left that died is removed by the next one, and is not taken for a catalog', async () => {
+  await fill(3)
+  writeFileSync(join(directory, 'catalog.db.0123456789abcdef.draft'), 'half of it')
+  expect((await store.list()).sessions).toHaveLength(3)
+  expect(await store.rebuildCatalog()).toBe(3)
+  expect(files()).toHaveLength(1)
+  expect(files()[0]).not.toContain('draft')
+})
+
+test('a store that is closed ends it, and leaves nothing behind', async () => {
+  await fill(300)
+  await store.list()
+  const rebuilding = store.rebuildCatalog()
+  const refused = expect(rebuilding).rejects.toMatchObject({ code: 'CLOSED' })
+  await store.catalogStatus()
+  await store.close()
+  await refused
+  expect(files().filter((name) => name.includes('draft'))).toEqual([])
+})
+
+test('sessions larger than what is read at once are found from beginning to end', async () => {
+  const session = await store.session('large')
+  for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `needle${i} ${'padding '.repeat(12_000)}` })
+  await store.rebuildCatalog()
+  for (const i of [0, 10, 11, 12, 29]) expect((await store.search(`needle${i}`)).hits).toHaveLength(1)
+})
+
+test('the store’s own facts are not in it: nobody finds or counts them, and whoever may look at them lists them', async () => {
+  await fill(2)
+  const own = store.in(STORE_SPACE)
+  await (await own.session('audit-1')).append({ role: 'user', content: 'needle in the audit' })
+  expect((await store.search('needle')).hits).toHaveLength(2)
+  expect((await store.list({ count: true })).total).toBe(2)
+  expect((await store.stats()).sessions.ok).toBe(2)
+  expect(await store.rebuildCatalog()).toBe(2)
+  expect((await own.list({ count: true })).sessions).toMatchObject([{ id: 'audit-1', messageCount: 1 }])
+  expect((await own.stats()).messages).toEqual({ live: 1, archived: 0 })
+  await expect(own.search('needle')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})
