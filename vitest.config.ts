@@ -9,6 +9,15 @@ const SLOW = [
   'test/commit/{processes,once/once}.test.ts',
   'test/window/window.property.test.ts',
 ]
+/** What knows nothing of how a line looks inside. */
+const ENCRYPTED = [
+  'src/store/{chain,exchange,fork,incarnations,list}.test.ts',
+  'test/erase/{erase,http}.test.ts',
+  'test/store/{expire,follow,search}.test.ts',
+  'test/{commit/commit,model/sessions,redaction/store,transfer/export,transfer/import,window/session}.test.ts',
+  'test/failures/{anchors,commits,deletion,forks,import,retries}.test.ts',
+  'test/server/{commits,errors,events,keys,messages,sessions,shares,spaces,transfer}.test.ts',
+]
 const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const
 
 export default defineConfig({
@@ -32,6 +41,18 @@ export default defineConfig({
           ...shared,
           name: 'slow',
           include: SLOW,
+          testTimeout: 600_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        // The suites of the store, each with every store encrypted.
+        test: {
+          ...shared,
+          name: 'encrypted',
+          include: ENCRYPTED,
+          env: { HOLDFAST_TEST_ENCRYPTED: '1' },
+          setupFiles: ['test/encryption/every-store.ts'],
           testTimeout: 600_000,
           hookTimeout: 60_000,
         },

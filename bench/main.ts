@@ -10,6 +10,7 @@ import { adapters } from './adapters.ts'
 import { catalogAppend, catalogList, catalogSearch } from './catalog.ts'
 import { commandLine } from './command-line.ts'
 import { commits } from './commits.ts'
+import { encryption } from './encryption.ts'
 import { erase } from './erase.ts'
 import { type Benchmark, meets } from './harness.ts'
 import { httpAppend } from './http-append.ts'
@@ -49,6 +50,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   recall,
   redaction,
   erase,
+  encryption,
   httpFollowers,
   httpMemory,
   transfer,

@@ -16,6 +16,8 @@ export interface DoorOptions {
   readonly ids: Ids
   /** Whether the store may be opened a second time, by the thread. */
   readonly threaded: boolean
+  /** Nothing of it may reach a disk. */
+  readonly inMemory?: boolean
 }
 
 interface Asked {

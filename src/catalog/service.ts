@@ -72,6 +72,8 @@ interface CatalogOptions {
   readonly ids: Ids
   /** Starts a reader in another thread. */
   readonly spawn?: () => Spawned
+  /** Nothing of it may reach a disk: the store is encrypted. */
+  readonly inMemory?: boolean
 }
 
 interface Opened {
@@ -315,17 +317,24 @@ export class CatalogService implements CatalogRequests {
     }
     const { directory } = engine
     let path =
-      directory === undefined || this.#elsewhere !== undefined ? '' : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
+      directory === undefined || this.#elsewhere !== undefined
+        ? this.#ownPath
+        : ((await currentFile(directory)) ?? (await newFile(directory, ids)))
     let catalog: SqliteCatalog
     try {
       catalog = new SqliteCatalog(path)
     } catch (error) {
-      if (!(error instanceof CatalogBroken) || directory === undefined || path === '') throw error
+      if (!(error instanceof CatalogBroken) || directory === undefined || path === this.#ownPath) throw error
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
     this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
+  }
+
+  /** Where a catalog lies that is nobody else's: in a file without a name, or nowhere but in memory. */
+  get #ownPath(): string {
+    return this.#options.inMemory === true ? ':memory:' : ''
   }
 
   /** Makes a new catalog in place of the one at `broken`, unless somebody has done so already; of any if it is not given. */

@@ -8,6 +8,7 @@ export interface GlobalOptions {
   readonly space?: string
   readonly json?: boolean
   readonly quiet?: boolean
+  readonly masterKeyFile?: string
 }
 
 export function wrongUsage(message: string, details: Readonly<Record<string, unknown>> = {}): HoldfastError {

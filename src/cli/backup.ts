@@ -1,12 +1,24 @@
 /** `backup` and `restore-backup`: a copy of a store that is in use, and a store made of one. */
-import { resolve } from 'node:path'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
 import type { Context } from './context.ts'
 
 const DAMAGE_FOUND = 5
 
-export async function backup(context: Context, [to]: [string]): Promise<void> {
-  const done = await run(context, (options) => backUp(context.requireDirectory(), resolve(to), options))
+interface BackupOptions {
+  readonly keys?: string
+}
+
+export async function backup(context: Context, [to]: [string], { keys }: BackupOptions): Promise<void> {
+  const store = context.requireDirectory()
+  if (keys !== undefined) await copyKeys(store, resolve(keys))
+  else if (existsSync(join(store, 'sessions', spaceName(KEY_SPACE))))
+    context.out.warn(
+      'The keys of the sessions are not part of the backup, and without them nobody can read it. Copy them elsewhere with --keys.',
+    )
+  const done = await run(context, (options) => backUp(store, resolve(to), options))
   context.out.note(`${done.copied} segments copied, ${done.unchanged} were there already; ${done.sessions} sessions are in ${to}.`)
   if (done.damagedLines > 0)
     context.out.warn(`${done.damagedLines} lines of the store are damaged, and are copied as they are. Run \`holdfast doctor\`.`)
@@ -17,8 +29,18 @@ export async function backup(context: Context, [to]: [string]): Promise<void> {
   if (done.differing.length > 0) process.exitCode = DAMAGE_FOUND
 }
 
-export async function restore(context: Context, [from]: [string]): Promise<void> {
-  const done = await run(context, (options) => restoreBackup(resolve(from), context.requireDirectory(), options))
+/** The keys as they are now, in place of what was copied there before: one that was destroyed must not stay anywhere. */
+async function copyKeys(store: string, to: string): Promise<void> {
+  const beside = `${to}.new`
+  rmSync(beside, { recursive: true, force: true })
+  await backUp(store, beside, { part: 'keys' })
+  rmSync(to, { recursive: true, force: true })
+  renameSync(beside, to)
+}
+
+export async function restore(context: Context, [from]: [string], { keys }: BackupOptions): Promise<void> {
+  const withKeys = keys === undefined ? {} : { keys: resolve(keys) }
+  const done = await run(context, (options) => restoreBackup(resolve(from), context.requireDirectory(), { ...options, ...withKeys }))
   context.out.note(`${done.sessions} sessions restored to ${context.requireDirectory()}.`)
 }
 

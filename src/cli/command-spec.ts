@@ -39,6 +39,11 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
     file: true,
   },
   { flags: '--space <name>', about: 'space whose sessions to use' },
+  {
+    flags: '--master-key-file <file>',
+    about: 'master key of an encrypted store (else $HOLDFAST_MASTER_KEY_FILE, or the key itself in $HOLDFAST_MASTER_KEY)',
+    file: true,
+  },
   { flags: '--json', about: 'print one JSON object a line' },
   { flags: '--quiet', about: 'no notes and no progress' },
 ]

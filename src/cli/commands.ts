@@ -4,6 +4,7 @@
  */
 import { archive, collect, count, duration, moment, workspace } from './arguments.ts'
 import type { CommandSpec, OptionSpec } from './command-spec.ts'
+import { OPERATING } from './operating-commands.ts'
 
 const ID = { word: '<id>', about: 'id of the session' }
 const DESCRIBING: readonly OptionSpec[] = [
@@ -22,6 +23,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--no-auth', about: 'no keys: whoever reaches the address may do everything; on loopback only' },
       { flags: '--no-worker', about: 'summaries are made elsewhere: `holdfast work`' },
       { flags: '--redact', about: 'take keys and passwords of known forms out of what is said before it is written' },
+      { flags: '--index-in-clear', about: 'of an encrypted store: keep the catalog on the disk, where titles and words can be read' },
       { flags: '--no-migrate', about: 'leave the tables of a store in PostgreSQL as they are: `holdfast migrate`' },
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
       { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
@@ -314,12 +316,16 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'backup',
     about: 'copy what is new in the store to a backup, while it is in use',
     words: [{ word: '<directory>', about: 'the backup; made if need be, and only ever added to' }],
+    options: [
+      { flags: '--keys <directory>', about: 'of an encrypted store: where to put its wrapped keys, in place of those before', file: true },
+    ],
     load: async () => (await import('./backup.ts')).backup,
   },
   {
     name: 'restore-backup',
     about: 'make a store of a backup, at a place where nothing is',
     words: [{ word: '<directory>', about: 'the backup' }],
+    options: [{ flags: '--keys <directory>', about: 'where the wrapped keys of an encrypted store were put', file: true }],
     load: async () => (await import('./backup.ts')).restore,
   },
   {
@@ -409,6 +415,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     load: async () => (await import('./removal.ts')).erase,
   },
+  ...OPERATING,
   {
     name: 'completion',
     about: 'print a script that completes words in a shell',

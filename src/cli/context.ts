@@ -1,9 +1,9 @@
 /** What a command has to work with: the store, which may be at a server, where to speak, and when to stop. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { StoreApi } from '../client/api.ts'
-import type { OpenOptions } from '../store/open-store.ts'
+import type { EncryptionOptions, OpenOptions } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { type GlobalOptions, given, wrongUsage } from './arguments.ts'
 import type { Output } from './output.ts'
@@ -38,7 +38,9 @@ export class Context {
   }
 
   /** The store, for a command that needs it in this process; undefined if it is at a server. */
-  async local(options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact' | 'migrate'> = {}): Promise<Store | undefined> {
+  async local(
+    options: Pick<OpenOptions, 'wrap' | 'limits' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
+  ): Promise<Store | undefined> {
     const where = this.#where()
     return isServer(where) ? undefined : this.#openHere(where, options)
   }
@@ -106,10 +108,20 @@ export class Context {
     return this.#store
   }
 
-  async #openHere(where: string, options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate'> = {}): Promise<Store> {
+  /** How the store is encrypted, if a master key was given. */
+  get encryption(): EncryptionOptions | undefined {
+    const file = this.#options.masterKeyFile ?? (process.env.HOLDFAST_MASTER_KEY_FILE || undefined)
+    const masterKey = file === undefined ? process.env.HOLDFAST_MASTER_KEY || undefined : masterKeyIn(file)
+    return masterKey === undefined ? undefined : { masterKey }
+  }
+
+  async #openHere(
+    where: string,
+    options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
+  ): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
-      const store = await openStore(where, { ...options, ...given({ space: this.#options.space }) })
+      const store = await openStore(where, { ...given({ encryption: this.encryption, space: this.#options.space }), ...options })
       this.#store = store
       for (const warning of store.warnings) this.out.warn(warning)
       return store
@@ -124,6 +136,14 @@ export class Context {
     const where = this.#options.store ?? (process.env.HOLDFAST_STORE || join(homedir(), '.holdfast'))
     if (where === 'memory:') throw wrongUsage('A store in memory would end with this command. Name a directory.')
     return where
+  }
+}
+
+export function masterKeyIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw wrongUsage(`The master key cannot be read: ${(error as Error).message}`)
   }
 }
 

@@ -15,6 +15,7 @@ interface Options {
   readonly worker: boolean
   readonly mcpWrite?: boolean
   readonly redact?: boolean
+  readonly indexInClear?: boolean
   readonly migrate: boolean
   readonly allowHost?: readonly string[]
   readonly allowOrigin?: readonly string[]
@@ -31,7 +32,18 @@ function keyFileOf({ directory, address }: Context): string {
 
 export async function serve(context: Context, _: [], options: Options): Promise<void> {
   const { out, signal } = context
-  const { host, port, auth, worker, migrate, mcpWrite, redact = false, allowHost: hosts, allowOrigin: origins } = options
+  const {
+    host,
+    port,
+    auth,
+    worker,
+    migrate,
+    mcpWrite,
+    redact = false,
+    indexInClear = false,
+    allowHost: hosts,
+    allowOrigin: origins,
+  } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
   process.env.UV_THREADPOOL_SIZE ??= '16'
@@ -44,7 +56,17 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/calm.ts'),
   ])
   const metrics = new Metrics()
-  const store = await context.local({ wrap: (engine) => metrics.meter(calm(engine)), limits: LIMITS, redact, migrate })
+  const { encryption } = context
+  if (indexInClear && encryption === undefined) throw wrongUsage('--index-in-clear goes with a master key.')
+  const sealed = encryption === undefined ? {} : { encryption: { ...encryption, indexInClear } }
+  const store = await context.local({
+    wrap: (engine) => metrics.meter(calm(engine)),
+    limits: LIMITS,
+    redact,
+    migrate,
+    quotas: (limit) => metrics.quotaRefused(limit),
+    ...sealed,
+  })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
   const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins, mcpWrite }) })

@@ -25,7 +25,21 @@ export interface SessionApi extends Omit<Members<Session>, 'fork' | 'child' | 'c
 export interface StoreApi
   extends Pick<
     Members<Store>,
-    'warnings' | 'list' | 'search' | 'memories' | 'stats' | 'tasks' | 'retryTasks' | 'purge' | 'erase' | 'expire' | 'shared' | 'close'
+    | 'warnings'
+    | 'destroyKey'
+    | 'quota'
+    | 'setQuota'
+    | 'list'
+    | 'search'
+    | 'memories'
+    | 'stats'
+    | 'tasks'
+    | 'retryTasks'
+    | 'purge'
+    | 'erase'
+    | 'expire'
+    | 'shared'
+    | 'close'
   > {
   session(id: string): Promise<SessionApi>
   create(options?: CreateOptions): Promise<SessionApi>

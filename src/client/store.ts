@@ -1,5 +1,7 @@
 /** A store at a server: the sessions of one space, which the key says. */
+
 import type { Finding } from '../doctor/findings.ts'
+import { HoldfastError } from '../errors.ts'
 import type { ErasedSession, EraseOptions } from '../store/erase-owner.ts'
 import type { Expired, ExpireOptions } from '../store/expire.ts'
 import type { ExportOptions } from '../store/export/export.ts'
@@ -9,6 +11,7 @@ import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import type { MemoriesOptions, Memory } from '../store/memories.ts'
 import type { Purged, PurgeOptions } from '../store/purge.ts'
+import type { Quota } from '../store/quotas.ts'
 import type { SearchOptions, SearchResult } from '../store/search.ts'
 import type { SharedView } from '../store/shares.ts'
 import type { Stats } from '../store/stats.ts'
@@ -18,7 +21,17 @@ import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
 import { type ImportedFields, importedOf } from '../wire/imports.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
-import { type ErasedFields, type ExpiredFields, erasedOf, expiredOf, type PurgedFields, purgedOf } from '../wire/operations.ts'
+import {
+  type ErasedFields,
+  type ExpiredFields,
+  erasedOf,
+  expiredOf,
+  type PurgedFields,
+  purgedOf,
+  type QuotaFields,
+  quotaFields,
+  quotaOf,
+} from '../wire/operations.ts'
 import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
 import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
 import { type MemoryFields, memoryOf, type TaskFields, taskInfo } from '../wire/tasks.ts'
@@ -118,6 +131,26 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   async stats(): Promise<Stats> {
     const { result } = await this.#transport.ask<StatsFields>('GET', '/stats')
     return statsOf(result)
+  }
+
+  async destroyKey(session: string): Promise<boolean> {
+    try {
+      await this.#transport.ask('DELETE', `/sessions/${encodeURIComponent(session)}/key`)
+      return true
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return false
+      throw error
+    }
+  }
+
+  async quota({ key }: { readonly key?: string } = {}): Promise<Quota> {
+    const { result } = await this.#transport.ask<QuotaFields>('GET', '/quota', { query: { key_id: key } })
+    return quotaOf(result)
+  }
+
+  async setQuota(quota: Quota, { key }: { readonly key?: string } = {}): Promise<Quota> {
+    const { result } = await this.#transport.ask<QuotaFields>('PUT', '/quota', { body: { ...quotaFields(quota), key_id: key } })
+    return quotaOf(result)
   }
 
   async task(id: string): Promise<RemoteTask> {

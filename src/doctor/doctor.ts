@@ -7,6 +7,7 @@ import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
+import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
 import type { StoreParts } from '../store/parts.ts'
 import type { Store } from '../store/store.ts'
@@ -89,18 +90,21 @@ async function endOf({ replicas }: StoreParts, name: string): Promise<number | u
 /** One session. `id` is what it is called if it cannot tell. */
 async function* examine(parts: StoreParts, name: string, id: string): AsyncGenerator<Finding> {
   let state: SessionState | undefined
+  let sealed = false
   try {
     state = await stateOf(parts, name)
   } catch (error) {
-    yield findingOf(id, problemOfError(error))
+    const problem = problemOfError(error)
+    sealed = problem.kind === 'sealed'
+    yield findingOf(id, problem)
   }
   const known = state?.id ?? id
-  for await (const problem of problemsOf(parts, name, state)) yield findingOf(known, problem, state?.space ?? null)
+  for await (const problem of problemsOf(parts, name, state, sealed)) yield findingOf(known, problem, state?.space ?? null)
 }
 
 /** Whether every line of a journal can be read, or what cannot was taken note of. */
 export async function isWhole(engine: Engine, journal: Journal, state: SessionState): Promise<boolean> {
-  const lines = new LineCheck(engine, journal, state)
+  const lines = new LineCheck(engine, journal, state, false)
   const held: Problem[] = []
   for await (const problem of lines.run()) if (isDamage(problem.kind)) held.push(problem)
   return held.every((problem) => isAcknowledged(lines, problem))
@@ -110,9 +114,9 @@ function isAcknowledged({ acknowledged }: LineCheck, problem: Problem): boolean 
   return acknowledged.some((known) => isSame(known, findingOf('', problem)))
 }
 
-async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined): AsyncGenerator<Problem> {
+async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
   const { engine } = parts
-  const lines = new LineCheck(engine, engine.journal(name), state)
+  const lines = new LineCheck(engine, engine.journal(name), state, sealed)
   // What was found may have been taken note of further on.
   const held: Problem[] = []
   try {
@@ -155,6 +159,7 @@ function problemOf({ kind, segment, file }: Oddity): Problem {
 
 /** What an error tells of the session that was looked at. Other errors are not the session's. */
 function problemOfError(error: unknown): Problem {
+  if (error instanceof HoldfastError && isKeyMissing(error)) return { kind: 'sealed', detail: error.message }
   if (error instanceof HoldfastError && error.code === 'UNSUPPORTED_VERSION') return { kind: 'newer-version', detail: error.message }
   if (error instanceof HoldfastError && (error.code === 'UNREADABLE' || error.code === 'DAMAGED'))
     return { kind: 'unreadable', detail: error.message }

@@ -39,6 +39,10 @@ const KINDS = {
     'note',
     'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run the doctor with --repair.',
   ],
+  sealed: [
+    'note',
+    'Its lines were verified, but nobody looked into them: open the store with its master key for that. If the key was destroyed, this session is gone.',
+  ],
   acknowledged: ['note', 'Somebody has taken note of this damage: what stood here is gone, and nothing needs to be done.'],
   torn: ['note', 'A writer died here, or is at work: nothing acknowledged is lost, and nothing needs to be done.'],
   unwritten: ['note', 'This never reached the disk, as after a power loss: nothing that was acknowledged stood here.'],

@@ -7,11 +7,12 @@ import { HoldfastError } from '../errors.ts'
 import { type Counted, JournalFold } from '../record/fold.ts'
 import type { Line } from '../record/line.ts'
 import { type Address, type JournalRecord, type JsonObject, WRITTEN_TWICE } from '../record/record.ts'
+import { isSealed } from '../record/sealing.ts'
 import { apply } from '../session/fold.ts'
 import { sessionModel } from '../session/model.ts'
 import type { AcknowledgedDamage, DamageAcknowledged, MessageErased, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
-import { history } from '../store/history.ts'
+import { asItStands, history } from '../store/history.ts'
 import { Records } from '../store/records.ts'
 import { isDamage, type Place, type Problem } from './findings.ts'
 import { type Carried, isCarried, type Spoiled, Stretch, type Witness } from './stretch.ts'
@@ -32,6 +33,7 @@ interface Branching {
 export class LineCheck {
   readonly #engine: Engine
   readonly #journal: Journal
+  readonly #sealed: boolean
   readonly #records: Records
   /** The state that the journal loads to; undefined if it cannot be loaded. */
   readonly #loaded: SessionState | undefined
@@ -54,8 +56,10 @@ export class LineCheck {
   /** Of lines that were written over, the checksum that they had before, by the one that they have. */
   readonly #formerly = new Map<string, string>()
 
-  constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined) {
+  /** `sealed`: its records cannot be opened, so that only lines can be verified. */
+  constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined, sealed: boolean) {
     this.#engine = engine
+    this.#sealed = sealed
     this.#journal = journal
     this.#records = new Records(journal)
     this.#loaded = loaded
@@ -95,7 +99,7 @@ export class LineCheck {
 
   /** Those who wrote behind a line that was written over since know it by the checksum that it had. */
   async #learnErasures(): Promise<void> {
-    for await (const { verdict } of history(this.#journal, { barrier: false })) {
+    for await (const { verdict } of history(this.#journal, { barrier: false, sealed: this.#sealed })) {
       if (verdict.kind !== 'counted' || verdict.record.type !== 'message.erased') continue
       for (const { old, new: fresh } of (verdict.record as unknown as MessageErased).lines) this.#formerly.set(fresh, old)
     }
@@ -169,7 +173,7 @@ export class LineCheck {
 
   *#line(line: Line): Generator<Problem> {
     const { root, segment } = this.#fold
-    const verdict = this.#fold.judge(line)
+    const verdict = this.#fold.judge(this.#sealed ? asItStands(line) : line)
     if (verdict.kind === 'checkpoint') this.#checkpoint = { ...verdict, at: line.at, length: line.bytes.length }
     const placed = verdict.kind === 'counted' && !verdict.carried
     if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
@@ -188,7 +192,7 @@ export class LineCheck {
       at,
       length,
       prev: record.prev,
-      state: sessionModel.restore(record.state as JsonObject),
+      state: isSealed(record) ? undefined : sessionModel.restore(record.state as JsonObject),
     }
     this.#before = { stretch: this.#stretch, witness, complete }
     this.#stretch = this.#stretch.next(witness, crc, complete)
@@ -208,7 +212,7 @@ export class LineCheck {
     yield* this.#tell([...doubts, ...stretch.settle(witness)], carried)
     this.#lost = []
     const { state, at, length } = witness
-    if (state.space !== null && state.id !== null)
+    if (state !== undefined && state.space !== null && state.id !== null)
       yield* this.#checkIdentity(state.space, state.id, { segment, offset: at - segment, length })
   }
 
@@ -232,13 +236,14 @@ export class LineCheck {
         place: { ...place, length: 0 },
         detail: `The record here follows one with the checksum ${record.prev}.`,
       }
+    if (isSealed(record)) this.#stretch.state = undefined
     if (this.#stretch.state !== undefined) this.#stretch.state = apply(this.#stretch.state, counted)
     if (record.type === 'session.created') {
       const { space, session } = record as unknown as SessionCreated
       yield* this.#checkIdentity(space, session, place)
     } else if (record.type === 'damage.acknowledged') {
       this.#acknowledged.push(...((record as unknown as DamageAcknowledged).findings ?? []))
-    } else if (record.type === 'messages.appended') {
+    } else if (record.type === 'messages.appended' && !this.#sealed) {
       const { parent } = record
       const follows = parent === undefined || (parent[0] === this.#tip?.[0] && parent[1] === this.#tip[1])
       if (!follows) this.#branching.push({ parent, place })

@@ -33,7 +33,8 @@ export interface Witness {
   readonly at: number
   readonly length: number
   readonly prev: string
-  readonly state: SessionState
+  /** Undefined if it is sealed. */
+  readonly state: SessionState | undefined
 }
 
 /** Lines that stand again at the beginning of a segment: from which position on all of them, and those that are lost at their own place. */
@@ -88,7 +89,7 @@ export class Stretch {
 
   /** What is to be told of this stretch, given the checkpoint behind it, if there is one. */
   *settle(witness?: Witness): Generator<Problem & { readonly spoiled?: Spoiled }> {
-    const agrees = witness === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
+    const agrees = witness?.state === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
     this.#close(breaks)
     for (const spoiled of this.#spoiled) {
@@ -97,7 +98,7 @@ export class Stretch {
     }
     if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
-    const wrong = this.state !== undefined && !isDeepStrictEqual(this.state, witness.state)
+    const wrong = this.state !== undefined && witness.state !== undefined && !isDeepStrictEqual(this.state, witness.state)
     if (wrong && !breaks) yield { kind: 'wrong-checkpoint', place }
     if (agrees !== true && breaks) yield { kind: 'missing-record', place, detail: 'The last record before this checkpoint is not there.' }
   }

@@ -5,6 +5,9 @@
  */
 import { hash } from 'node:crypto'
 
+/** The space of the keys of an encrypted store's sessions. They are no part of a backup of the sessions. */
+export const KEY_SPACE = '_keys'
+
 export function journalName(space: string, id: string): string {
   const digest = sha256(`${space}\0${id}`)
   return `${spaceName(space)}/${digest.slice(0, 2)}/${slug(id)}-${digest}`

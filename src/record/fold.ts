@@ -15,7 +15,7 @@
  * the writer, on all bytes in front of the place that the record names. So a rotten line costs its own content and never the verdict
  * on another, and a line can be judged by its own segment.
  */
-import { type DamageKind, decodeLine, type Line, type Place } from './line.ts'
+import { type DamageKind, decodeLine, type Line, openRecord, type Place } from './line.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
 
 export interface Counted {
@@ -144,7 +144,9 @@ export class JournalFold {
     const decoded = decodeLine(bytes)
     if (decoded.kind === 'blank') return { kind: 'nothing', why: 'blank' }
     if (decoded.kind === 'damage') return { kind: 'damage', at, length: bytes.length, as: decoded.as }
-    const { record, crc } = decoded
+    const { crc } = decoded
+    const record = openRecord(decoded.record, line)
+    if (record === undefined) return { kind: 'damage', at, length: bytes.length, as: 'rotten' }
     if (record.type === 'checkpoint') return this.#judgeCheckpoint(record, crc, bytes.length)
     const pos = record.pos as number
     if (this.fresh && pos < this.segment) return this.#judgeCarried(record, crc, pos, bytes.length)

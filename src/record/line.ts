@@ -6,7 +6,8 @@
 import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
-import { type Draft, FORMAT_VERSION, type JournalRecord, type Json, type JsonObject, type TextAround, WRITTEN_TWICE } from './record.ts'
+import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, type TextAround, WRITTEN_TWICE } from './record.ts'
+import { isSealed, type Open, type Sealing } from './sealing.ts'
 
 /**
  * Every line begins behind one. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or refused
@@ -26,7 +27,7 @@ const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 /** More than the stamps of both copies of a record and a seal behind it can take: a large record fills its segment, and its group ends it. */
 const STAMP_BYTES = 500
 
-const RESERVED: ReadonlySet<string> = new Set(['v', 'id', 'at', 'type', 'parent', 'prev', 'pos', 'base', 'crc'])
+const RESERVED: ReadonlySet<string> = new Set(['v', 'id', 'at', 'type', 'sealed', 'parent', 'prev', 'pos', 'base', 'crc'])
 
 /** The part of a line that no race can change. */
 export interface Body {
@@ -49,18 +50,26 @@ function hex(crc: number): string {
   return crc.toString(16).padStart(8, '0')
 }
 
-/** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. */
-export function encodeBody(draft: Draft): Body {
+/** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. `sealing` must be ready. */
+export function encodeBody(draft: Draft, sealing?: Sealing): Body {
   for (const field in draft.payload) {
     if (RESERVED.has(field)) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
   }
   // Not as one object: putting the fields of both into a third takes longer than writing them. Ids, times and types need no escapes.
   const head = `{"v":${FORMAT_VERSION},"id":"${draft.id}","at":"${draft.at}","type":"${draft.type}"`
-  if (typeof draft.text === 'object') return within(bodyAround(draft, head, draft.text))
-  const payload = draft.text ?? JSON.stringify(draft.payload)
-  const json = payload === '{}' ? `${head}}` : `${head},${payload.slice(1)}`
-  const text = wellFormed(json)
-  return within({ text, length: Buffer.byteLength(text), draft: text === json ? draft : { ...draft, payload: payloadOf(text) } })
+  // What a seal says of its segment is for everybody who reads it.
+  const seals = sealing !== undefined && draft.type !== 'segment.sealed'
+  if (typeof draft.text === 'object' && !seals) return within(bodyAround(draft, head, draft.text))
+  const json = typeof draft.text === 'object' ? wholeText(draft.text) : (draft.text ?? JSON.stringify(draft.payload))
+  const clean = wellFormed(json)
+  const written = clean === json ? draft : { ...draft, payload: JSON.parse(clean) as JsonObject }
+  const payload = seals ? sealing.payload(written, clean) : clean
+  const text = payload === '{}' ? `${head}}` : `${head},${payload.slice(1)}`
+  return within({ text, length: Buffer.byteLength(text), draft: written })
+}
+
+function wholeText([before, bytes, behind]: TextAround): string {
+  return `${before}${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')}${behind}`
 }
 
 /** Bytes need no encoding: they are copied once, into the group. */
@@ -178,10 +187,11 @@ export interface CheckpointDraft {
   readonly state: JsonObject
 }
 
-/** One checkpoint line, with its newline. */
-export function encodeCheckpoint(draft: CheckpointDraft): Buffer {
-  const { base, id, at, prev, carries, state } = draft
-  return encodeWithCrc(wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', base, carries, state, prev })))
+/** One checkpoint line, with its newline. `sealing` must be ready. */
+export function encodeCheckpoint(draft: CheckpointDraft, sealing?: Sealing): Buffer {
+  const { base, id, at, prev, carries } = draft
+  const { sealed, state } = sealing === undefined ? { sealed: undefined, state: draft.state } : sealing.state(draft)
+  return encodeWithCrc(wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', sealed, base, carries, state, prev })))
 }
 
 /** A line of its own, with its newline: a JSON object that has at least one field, closed by the checksum of all before it. */
@@ -220,6 +230,14 @@ export function decodeLine(line: Uint8Array): Decoded {
   if (crc === undefined) return { kind: 'damage', as: damageKind(line) }
   const record = parseRecord(line)
   return record === undefined ? { kind: 'damage', as: 'rotten' } : { kind: 'record', record, crc }
+}
+
+/** The same of a line as it stands in a journal, opened if it is sealed. */
+export function readLine(line: Line): Decoded {
+  const decoded = decodeLine(line.bytes)
+  if (decoded.kind !== 'record') return decoded
+  const record = openRecord(decoded.record, line)
+  return record === undefined ? { kind: 'damage', as: 'rotten' } : { ...decoded, record }
 }
 
 function damageKind(line: Uint8Array): DamageKind {
@@ -268,6 +286,13 @@ export function splitLines(bytes: Uint8Array, at: number): { lines: Line[]; next
 export interface Line {
   readonly at: number
   readonly bytes: Uint8Array
+  /** What opens it, if it is sealed and whoever read it can tell. */
+  readonly open?: Open
+}
+
+/** A record as its line has it, opened if that can be done; undefined if it was sealed as something else. */
+export function openRecord(record: JournalRecord, { open }: Line): JournalRecord | undefined {
+  return open === undefined || !isSealed(record) ? record : open(record)
 }
 
 /**
@@ -277,11 +302,6 @@ export interface Line {
 function wellFormed(json: string): string {
   if (!json.includes('\\ud')) return json
   return JSON.stringify(mapStrings(JSON.parse(json)))
-}
-
-function payloadOf(text: string): JsonObject {
-  const { v: _v, id: _id, at: _at, type: _type, ...payload } = JSON.parse(text) as Record<string, Json>
-  return payload
 }
 
 function mapStrings(value: unknown): unknown {

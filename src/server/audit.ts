@@ -3,8 +3,13 @@
  * deletions, purges) is on the disk before it is answered; ordinary writes are counted by key, action and session, and written down
  * together a few times a second, so a server that is killed forgets at most the last of those counts.
  */
+import { HoldfastError } from '../errors.ts'
+import { LIMITS } from '../record/limits.ts'
+import { invalid } from '../session/check.ts'
 import { STORE_SPACE } from '../store/parts.ts'
+import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
+import type { Page } from '../store/transcript.ts'
 
 export interface Deed {
   readonly key: string
@@ -23,6 +28,62 @@ const WAITING = 1000
 interface Counted extends Omit<Deed, 'request'> {
   readonly at: string
   count: number
+}
+
+/** What was written down: one deed, or how often one was done. */
+export interface AuditEntry extends Omit<Deed, 'request'> {
+  readonly at: string
+  readonly count: number
+  /** Of one deed. */
+  readonly request: string | null
+}
+
+export interface AuditQuery {
+  readonly from: Date
+  readonly to: Date
+  /** Of all spaces unless told. */
+  readonly space?: string
+}
+
+const DAY_MS = 86_400_000
+/** Days that one call reads at most. */
+const AUDIT_DAYS = 400
+
+/** What was written down in some time, the first deed first. */
+export async function* readAudit(store: Store, { from, to, space }: AuditQuery): AsyncGenerator<AuditEntry> {
+  const [first, last] = [Math.floor(from.getTime() / DAY_MS), Math.floor(to.getTime() / DAY_MS)]
+  if (last - first >= AUDIT_DAYS) throw invalid(`One call reads ${AUDIT_DAYS} days at most.`)
+  for (let day = first; day <= last; day++) {
+    const session = await store.in(STORE_SPACE).session(sessionOf(new Date(day * DAY_MS).toISOString()))
+    for await (const entry of entriesIn(session)) {
+      if (entry.at >= from.toISOString() && entry.at <= to.toISOString() && (space === undefined || entry.space === space)) yield entry
+    }
+  }
+}
+
+async function* entriesIn(session: Session): AsyncGenerator<AuditEntry> {
+  for (let after: string | undefined; ; ) {
+    let page: Page
+    try {
+      page = await session.messages({ limit: LIMITS.pageMessages, ...(after === undefined ? { from: 'start' } : { after }) })
+    } catch (error) {
+      // Nothing was done on that day.
+      if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return
+      throw error
+    }
+    for (const { message } of page.messages) yield { count: 1, request: null, ...message } as unknown as AuditEntry
+    after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined) return
+  }
+}
+
+function sessionOf(at: string): string {
+  return `audit-${at.slice(0, 10)}`
+}
+
+/** An entry as it is told outside. */
+export function auditFields({ at, key, space, action, session, status, count, request }: AuditEntry) {
+  return { at, key_id: key, space, action, session_id: session, status, count, request_id: request }
 }
 
 export class Audit {
@@ -64,7 +125,7 @@ export class Audit {
   }
 
   async #append(deeds: readonly object[]): Promise<void> {
-    const session = await this.#store.session(`audit-${this.#now().slice(0, 10)}`)
+    const session = await this.#store.session(sessionOf(this.#now()))
     await session.append(deeds)
   }
 

@@ -36,6 +36,7 @@ export class Metrics {
   readonly damaged: Counter
   readonly #requests: Histogram
   readonly #byRequest = new Map<string, Observe>()
+  readonly #refusals: Counter
   readonly #syncs: Histogram
   readonly #records: Histogram
   readonly #bytes: Counter
@@ -55,6 +56,12 @@ export class Metrics {
     })
     this.messages = new Counter({ name: 'holdfast_appended_messages_total', help: 'Messages appended over HTTP.', registers })
     this.damaged = new Counter({ name: 'holdfast_damage_seen_total', help: 'Answers about sessions in which damage was found.', registers })
+    this.#refusals = new Counter({
+      name: 'holdfast_quota_refusals_total',
+      help: 'What was refused because a quota was used up, by limit.',
+      labelNames: ['limit'],
+      registers,
+    })
     this.#syncs = new Histogram({
       name: 'holdfast_journal_sync_seconds',
       help: 'How long it took to write a group of records and have it on the disk.',
@@ -95,6 +102,11 @@ export class Metrics {
       this.#byRequest.set(name, of)
     }
     of.observe(seconds)
+  }
+
+  /** Something was refused because a quota was used up. */
+  quotaRefused(limit: string): void {
+    this.#refusals.inc({ limit })
   }
 
   /** Gauges are read when they are asked for. */

@@ -1,4 +1,6 @@
 /** Who calls, and what he may. A space is all that a caller ever sees; inside it he may be bound to one owner, or to one session. */
+
+import { KEY_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
 import { STORE_SPACE } from '../store/parts.ts'
@@ -33,10 +35,11 @@ export function requireScope({ scope }: Principal, needed: Scope): void {
   }
 }
 
-/** A space that keys can be given for: the store's own is for nobody. */
+/** A space that keys can be given for: the store's own are for nobody. */
 export function checkSpace(space: unknown): string {
   const checked = checkId('The name of a space', space)
-  if (checked.split(SEPARATOR)[0] === STORE_SPACE) throw invalid('This space is the store’s own. Choose another name.')
+  if ([STORE_SPACE, KEY_SPACE].includes(checked.split(SEPARATOR)[0] as string))
+    throw invalid('This space is the store’s own. Choose another name.')
   return checked
 }
 

@@ -52,6 +52,8 @@ export interface Route {
   /** Instead of checking the body by its schema, which takes longer than appending it. */
   readonly checkBody?: (body: unknown) => unknown
   readonly result: z.ZodType
+  /** How many messages a body adds: they count for the key that brings them. */
+  readonly messages?: (body: unknown) => number
   /** Opens or closes a door: on the disk in the audit log before it is answered. */
   readonly door?: boolean
   /** Waits, or streams: its time says nothing. */

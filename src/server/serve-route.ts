@@ -68,6 +68,8 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   }
   const query = queryOf(route, c)
   const body = await bodyOf(route, c)
+  if (route.messages !== undefined && principal.kind !== 'nobody')
+    await parts.store.parts.quotas?.admit({ key: principal.id }, { messages: route.messages(body) })
   const call = callOf(parts, route, c, principal, query, body)
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)

@@ -3,11 +3,13 @@
  * indexed or told to anybody, and changes or refuses it. Every way in passes here: appending, replacing, importing, copying, and the same
  * over HTTP. The store's own facts do not.
  */
+import { KEY_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
 import { objectText } from '../session/check.ts'
 import type { JsonText } from '../session/json-text.ts'
 import type { Redact } from '../transfer/redact.ts'
+import type { Handle } from './handle.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
 
 /** What is about to be written. */
@@ -43,6 +45,14 @@ export function admitText(parts: StoreParts, session: string, message: JsonText)
   const value = message.value as JsonObject
   const admitted = admit(parts, session, 'message', value)
   return admitted === value ? message : objectText('The message', admitted)
+}
+
+/** Refuses what is more than the quota of this space. The store's own facts have none. */
+export async function admitAmount(handle: Handle, amount: { readonly messages?: number; readonly bytes?: number }): Promise<void> {
+  const { quotas, space } = handle.parts
+  if (quotas === undefined || space === STORE_SPACE || space === KEY_SPACE) return
+  const isNew = (await handle.state()).status !== 'live'
+  await quotas.admit({ space }, { ...amount, sessions: isNew ? 1 : 0 })
 }
 
 /** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */

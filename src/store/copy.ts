@@ -134,7 +134,7 @@ function blank(length: number): Uint8Array {
 async function digestOf(journal: Journal, end: number): Promise<string> {
   const hash = createHash('sha256')
   const [first = 0] = await journal.segments()
-  for await (const { verdict, line } of history(journal, { from: first })) {
+  for await (const { verdict, line } of history(journal, { from: first, sealed: true })) {
     if (verdict.kind === 'counted' && verdict.end <= end) hash.update(`${verdict.at} `).update(line.bytes).update(NEWLINE)
   }
   return hash.digest('hex')

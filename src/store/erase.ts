@@ -15,10 +15,13 @@
 import type { Chunk, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { overwritten, type Path, partOf } from '../record/erasure.ts'
-import { decodeLine, type Line } from '../record/line.ts'
+import { decodeLine, type Line, readLine } from '../record/line.ts'
+import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
+import { isSealed } from '../record/sealing.ts'
 import { isOn } from '../session/branch.ts'
 import type { Terms } from '../session/decide.ts'
 import * as erasures from '../session/erasures.ts'
+import type { SealedKeys } from '../session/keys.ts'
 import { type CommitFinished, type ErasedLine, type ErasedPart, type MessageErased, tombstone } from '../session/records.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
@@ -174,7 +177,7 @@ async function lineOf(journal: Journal, found: Found, paths: readonly Path[], ro
   for await (const line of inPlaceFirst(journal, found)) {
     const decoded = decodeLine(line.bytes)
     if (decoded.kind !== 'record' || decoded.record.pos !== found.at) continue
-    const parts = partsOf(line, paths, role)
+    const parts = isSealed(decoded.record) ? await sealedParts(journal, line, decoded.record, paths, role) : partsOf(line, paths, role)
     return { at: found.at, record: found.record.id, old: decoded.crc, new: overwritten(line.bytes, parts).crc, parts }
   }
   throw new HoldfastError('UNAVAILABLE', 'A record went away while it was to be erased: the session was purged meanwhile. Try again.')
@@ -196,6 +199,59 @@ function partsOf(line: Line, paths: readonly Path[], role: string | null): Erase
   })
 }
 
+/**
+ * The same of a sealed line. A message that was sealed by itself goes; of everything else the record is sealed anew without the values. So do the
+ * digests that id files have: a key alone would not keep somebody who has it from trying what the message was.
+ */
+async function sealedParts(
+  journal: Journal,
+  line: Line,
+  raw: JournalRecord,
+  paths: readonly Path[],
+  role: string | null,
+): Promise<ErasedPart[]> {
+  const opened = readLine(line)
+  const { sealing } = journal
+  if (opened.kind !== 'record' || sealing === undefined)
+    throw new HoldfastError('DAMAGED', 'A record that is to be erased cannot be opened.')
+  await sealing.ready()
+  const alone = Array.isArray(raw.messages) ? paths.filter(([name]) => name === 'messages') : []
+  const inData = paths.filter((path) => !alone.includes(path) && path[0] !== undefined && opened.record[path[0]] !== undefined)
+  const parts = alone.flatMap((path) => partAt(line, path, JSON.stringify(sealing.message(raw, path[1] as number, tombstone(role))), '{}'))
+  if (inData.length > 0) {
+    const without = (withRole: boolean): string =>
+      JSON.stringify(sealing.data(raw, payloadWithout(opened.record, raw, inData, withRole ? role : undefined)))
+    parts.push(...partAt(line, ['data'], without(true), without(false)))
+  }
+  const index = paths.find(([name]) => name === 'messages')?.[1] ?? 0
+  for (const [i, [, of, digest]] of ((raw.keys as SealedKeys | undefined) ?? []).entries()) {
+    // The first may be of the operation, whose digest is of all messages.
+    if (digest !== '' && (of === index || i === 0)) parts.push(...partAt(line, ['keys', i, 2], '""', '""'))
+  }
+  return parts
+}
+
+function partAt(line: Line, path: Path, wanted: string, shortest: string): ErasedPart[] {
+  const part = partOf(line.bytes, path, wanted, shortest)
+  if (part !== undefined && Buffer.byteLength(part.text) > part.to - part.from)
+    throw new HoldfastError('DAMAGED', 'A record that is to be erased would grow. Keep the files and report this.')
+  return part === undefined ? [] : [{ ...part, path }]
+}
+
+/** What is in `data` of a record, without some values: not what stands in the open, or was sealed by itself. A role is kept if it is given. */
+function payloadWithout(opened: JournalRecord, raw: JournalRecord, paths: readonly Path[], role: string | null | undefined): JsonObject {
+  const shown = new Set([...Object.keys(raw), 'messages'].filter((field) => field !== 'messages' || Array.isArray(raw.messages)))
+  const payload = structuredClone(Object.fromEntries(Object.entries(opened).filter(([field]) => !shown.has(field)))) as Record<string, Json>
+  for (const path of paths) {
+    const [name, index] = path as readonly [string, number?]
+    const [wanted, shortest] = fillingOf(path, role ?? null)
+    const filling = JSON.parse(role === undefined ? shortest : wanted) as Json
+    if (index === undefined) payload[name] = filling
+    else (payload[name] as Json[])[index] = filling
+  }
+  return payload as JsonObject
+}
+
 /** What takes the place of a value, and the shortest that it can be. */
 function fillingOf([name]: Path, role: string | null): readonly [string, string] {
   if (name === 'digest' || name === 'old') return [NO_DIGEST, '""']
@@ -203,15 +259,20 @@ function fillingOf([name]: Path, role: string | null): readonly [string, string]
   return name === 'messages' || name === 'message' ? [JSON.stringify(tombstone(role)), '{}'] : ['""', '""']
 }
 
-/** Writes over a line wherever it stands, also one that another process has begun with. */
+/**
+ * Writes over a line wherever it stands, also one that another process has begun with. Somebody may carry it into a new segment meanwhile: one that
+ * was made before the last look is gone through, and whoever makes one later looks again at what he has carried (`Tail.roll`).
+ */
 async function writeOver(journal: Journal, erased: ErasedLine): Promise<void> {
   for (let again = true; again; ) {
+    const last = (await journal.segments()).at(-1)
     again = false
     for await (const { segment, line } of copiesOf(journal, erased.at, erased.record)) {
       const bytes = erasedBytes(line, erased)
       // Somebody else was at it between: it is looked at again.
       if (bytes !== undefined && !bytes.equals(line.bytes)) again ||= !(await journal.overwrite(segment, line.at, line.bytes, bytes))
     }
+    again ||= (await journal.segments()).at(-1) !== last
   }
 }
 

@@ -5,7 +5,7 @@ import { checkDescription, checkId } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
-import { admit } from './admission.ts'
+import { admit, admitAmount } from './admission.ts'
 import { Handle } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
 
@@ -47,6 +47,7 @@ export async function beget(
     key === undefined ? ids.next(clock.now()) : hash('sha256', JSON.stringify([space, parent.id, kind, key]), 'hex').slice(0, 32)
   const begotten = new Handle(parent.parts, id === undefined ? made() : checkId('The id of the new session', id))
   if (begotten.id === parent.id) throw new HoldfastError('ALREADY_EXISTS', 'A session cannot come from itself. Choose another id.')
+  if (parent.parts.quotas !== undefined) await admitAmount(begotten, {})
   const wanted = checkDescription(admit(parent.parts, begotten.id, 'description', description))
   const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
   // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left

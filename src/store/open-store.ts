@@ -2,6 +2,7 @@
 import { CatalogDoor } from '../catalog/door.ts'
 import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
+import { KEY_SPACE } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { openFilesEngine } from '../engines/files/engine.ts'
 import type { PostgresPlace } from '../engines/postgres/place.ts'
@@ -10,8 +11,12 @@ import { checkId } from '../session/check.ts'
 import { sessionModel } from '../session/model.ts'
 import { redactor } from '../transfer/redact.ts'
 import { type BeforeAppend, both } from './admission.ts'
+import { Keyring, keySession } from './encryption/keyring.ts'
+import { type MasterKey, masterKeyOf } from './encryption/master-key.ts'
+import { SealedEngine } from './encryption/sealed-engine.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import type { StoreParts } from './parts.ts'
+import { type Quota, Quotas } from './quotas.ts'
 import { Replicas } from './replicas.ts'
 import { Store } from './store.ts'
 
@@ -24,6 +29,10 @@ export interface OpenOptions {
   readonly migrate?: boolean
   /** Sees every message before it is written, and changes or refuses it. */
   readonly beforeAppend?: BeforeAppend
+  /** Seals everything that is written, with a key for each session that the master key wraps. */
+  readonly encryption?: EncryptionOptions
+  /** Enforces the quotas that were set for spaces; a function is told of everything that is refused, by which limit. */
+  readonly quotas?: boolean | ((limit: keyof Quota) => void)
   /** Takes keys, tokens and passwords of known forms out of what is said before it is written. */
   readonly redact?: boolean
   readonly clock?: Clock
@@ -37,6 +46,15 @@ export interface OpenOptions {
   readonly mayBlock?: boolean
 }
 
+export interface EncryptionOptions {
+  /** 32 bytes, or the same as text (64 hex digits, or base64); or what wraps and unwraps keys in its place, such as a service. */
+  readonly masterKey: string | Uint8Array | MasterKey
+  /** Master keys that wrapped keys before, for reading only: until `rotateKeys` has wrapped all of them anew. */
+  readonly formerKeys?: readonly (string | Uint8Array | MasterKey)[]
+  /** Lets the catalog lie in the store, with titles, tags and words in clear. Otherwise it is kept in memory alone. */
+  readonly indexInClear?: boolean
+}
+
 /**
  * Opens the store in a directory, which is made if need be; or one in PostgreSQL, with `postgres://…` or what else is known of the place; or one in
  * memory, with `memory:`; or one on an engine of your own.
@@ -44,15 +62,42 @@ export interface OpenOptions {
 export async function openStore(where: string | PostgresPlace | Engine, options: OpenOptions = {}): Promise<Store> {
   const { space = 'default', clock = systemClock, ids = systemIds, limits = {}, wrap = (engine) => engine } = options
   checkId('The name of a space', space)
-  const engine = wrap(isEngine(where) ? where : await pick(where, options))
+  const inner = wrap(isEngine(where) ? where : await pick(where, options))
+  const keyring = await keyringOf(inner, options.encryption)
+  const indexed = options.encryption?.indexInClear === true
+  const engine = keyring === undefined ? inner : new SealedEngine(inner, keyring, { indexed })
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
-  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true
-  const catalog = new CatalogDoor({ engine, clock, ids, threaded })
+  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && keyring === undefined
+  const catalog = new CatalogDoor({ engine, clock, ids, threaded, ...(keyring === undefined || indexed ? {} : { inMemory: true }) })
   const { beforeAppend } = options
-  const parts: StoreParts = { engine, clock, ids, replicas, catalog, space, ...(beforeAppend === undefined ? {} : { beforeAppend }) }
+  const shared = { engine, clock, ids, replicas, catalog, space }
+  const { quotas } = options
+  const parts: StoreParts = {
+    ...shared,
+    ...(beforeAppend === undefined ? {} : { beforeAppend }),
+    ...(quotas === undefined || quotas === false ? {} : { quotas: new Quotas(shared, quotas === true ? undefined : quotas) }),
+    ...(keyring === undefined ? {} : { keyring }),
+  }
+  keyring?.attach(shared)
+  if (options.encryption !== undefined) {
+    await keyring?.check().catch(async (error: unknown) => {
+      // Whoever brought an engine closes it.
+      if (!isEngine(where)) await engine.close()
+      throw error
+    })
+  }
   if (options.redact !== true) return new Store(parts)
   return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
+}
+
+/** The keys of a store; undefined if it has none and is to have none. Without a master key, what they have sealed cannot be read, and nothing be written. */
+async function keyringOf(engine: Engine, encryption: EncryptionOptions | undefined): Promise<Keyring | undefined> {
+  if (encryption === undefined) {
+    const isEncrypted = (await engine.journal(engine.name(KEY_SPACE, keySession(1))).segments()).length > 0
+    return isEncrypted ? new Keyring([]) : undefined
+  }
+  return new Keyring([encryption.masterKey, ...(encryption.formerKeys ?? [])].map(masterKeyOf))
 }
 
 function isEngine(where: string | PostgresPlace | Engine): where is Engine {

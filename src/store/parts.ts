@@ -4,6 +4,8 @@ import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import type { BeforeAppend } from './admission.ts'
+import type { Keyring } from './encryption/keyring.ts'
+import type { Quotas } from './quotas.ts'
 import type { Replicas } from './replicas.ts'
 
 /** The space of the store's own facts, out of reach of everybody who was given a space. */
@@ -18,4 +20,8 @@ export interface StoreParts {
   readonly space: string
   /** Sees what is said before it is written. */
   readonly beforeAppend?: BeforeAppend
+  /** How much spaces may hold, where that is enforced. */
+  readonly quotas?: Quotas
+  /** The keys of sessions, where the store is encrypted. */
+  readonly keyring?: Keyring
 }

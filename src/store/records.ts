@@ -4,7 +4,7 @@
  * missing there may be carried: then it stands at the beginning of a later segment.
  */
 import type { Chunk, Journal } from '../engine/port.ts'
-import { decodeLine, type Line } from '../record/line.ts'
+import { type Line, readLine } from '../record/line.ts'
 import type { JournalRecord } from '../record/record.ts'
 
 export interface Found {
@@ -214,7 +214,7 @@ export class Records {
       const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
       if (chunk === undefined || chunk.next === from) return { carried, told }
       for (const line of chunk.lines) {
-        const decoded = decodeLine(line.bytes)
+        const decoded = readLine(line)
         if (decoded.kind !== 'record') continue
         const { record, crc } = decoded
         // A checkpoint that carries nothing is not the end of it: another helper may have carried lines behind it.
@@ -241,8 +241,9 @@ interface Bounds {
 }
 
 /** The record of a line that stands where it says. */
-function recordIn({ at, bytes }: Line): Found | undefined {
-  const decoded = decodeLine(bytes)
+function recordIn(line: Line): Found | undefined {
+  const { at, bytes } = line
+  const decoded = readLine(line)
   if (decoded.kind !== 'record' || decoded.record.pos !== at) return undefined
   return { record: decoded.record, crc: decoded.crc, at, end: at + bytes.length + 1 }
 }

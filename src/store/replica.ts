@@ -193,6 +193,8 @@ export class Replica<S> {
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
       if (!tail.loaded) await tail.load()
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
+      const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
+      if (sealing !== undefined) await sealing
       const asking = waiting.filter((item) => this.#mustLookUp(item))
       if (asking.length > 0) await this.#lookUp(asking)
       const plan = this.#plan(waiting)
@@ -317,7 +319,9 @@ export class Replica<S> {
       // A lost race changes what stands at the end of a line, and seldom its payload.
       const same = item.body !== undefined && item.payload === payload && item.body.draft.type === type
       item.body =
-        same && item.body !== undefined ? { ...item.body, draft: { ...draft, payload: item.body.draft.payload } } : encodeBody(draft)
+        same && item.body !== undefined
+          ? { ...item.body, draft: { ...draft, payload: item.body.draft.payload } }
+          : encodeBody(draft, this.#options.journal.sealing)
       item.payload = payload
       return item.body
     } catch (error) {

@@ -61,6 +61,11 @@ export class Replicas {
     this.#evict()
   }
 
+  /** Keeps nothing of a journal: whoever asks next reads it anew. */
+  forget(name: string): void {
+    this.#held.delete(name)
+  }
+
   /** Waits until nothing is under way. */
   async idle(): Promise<void> {
     await Promise.all([...this.#held.values()].map(({ replica }) => replica.idle()))

@@ -17,7 +17,7 @@ import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
 import type { Turn } from '../window/turns.ts'
-import { admit, admitText } from './admission.ts'
+import { admit, admitAmount, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
@@ -93,6 +93,10 @@ export class Session {
       throw invalid(`One call appends 1 to ${LIMITS.messagesPerRecord} messages; got ${messages.length}.`)
     }
     const ids = idsOf(messages, options.ids)
+    if (this.#handle.parts.quotas !== undefined) {
+      const bytes = messages.reduce((sum, { text }) => sum + text.length, 0)
+      await admitAmount(this.#handle, { messages: messages.length, bytes })
+    }
     const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
     const entries = options.entries === undefined || options.entries.length === 0 ? undefined : entriesToPut(this.#handle, options.entries)
     const located = options.parent == null ? undefined : await this.#handle.locate(options.parent)
@@ -380,6 +384,8 @@ export class Session {
       session: this.id,
       ...checkDescription(admit(this.#handle.parts, this.id, 'description', description)),
     }
+    // Not waited for without a reason: what is submitted next must come next.
+    if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, {})
     return written(await this.#handle.submit(this.#handle.terms('create', session, options), (full) => decide.create(full, session)))
   }
 

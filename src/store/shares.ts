@@ -31,6 +31,8 @@ export interface SharedView {
   readonly expiresAt: string | null
   readonly messageCount: number
   readonly page: Page
+  /** Whose it is, for whoever keeps an account of who has read what; not for the reader. @internal */
+  readonly of?: { readonly space: string; readonly session: string; readonly share: string }
 }
 
 const INDEX = 'shares'
@@ -66,7 +68,8 @@ export async function readShared(parts: StoreParts, token: string, options: Page
   const { at, n, t, grantedAt, expiresAt } = granted
   const transcript = new Transcript(within, place.session, { ...state, head: { at, n, t } })
   const page = await transcript.page({ ...options, archived: true })
-  const view = { title: state.title, grantedAt, expiresAt, messageCount: n, page }
+  const of = { ...place, share: granted.id }
+  const view = { title: state.title, grantedAt, expiresAt, messageCount: n, page, of }
   if (granted.redact !== true) return view
   const clean = await redactorToRead(parts)
   const messages = page.messages.map((stored) => ({ ...stored, message: clean(stored.message) }))

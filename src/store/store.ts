@@ -1,8 +1,10 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
 import type { CatalogStatus } from '../catalog/service.ts'
+import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { Source } from '../transfer/item.ts'
+import type { Keyring } from './encryption/keyring.ts'
 import type { ErasedSession, EraseOptions } from './erase-owner.ts'
 import type { Expired, ExpireOptions } from './expire.ts'
 import type { ExportOptions } from './export/export.ts'
@@ -11,6 +13,7 @@ import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
+import { type Quota, Quotas } from './quotas.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
 import { readShared, type SharedView } from './shares.ts'
@@ -155,6 +158,45 @@ export class Store implements AsyncDisposable {
   async *export(options: ExportOptions = {}): AsyncGenerator<string> {
     const { exportFrom } = await import('./export/export.ts')
     yield* exportFrom(this.#parts, options)
+  }
+
+  /** How much this space, or a key of a server, may hold and add. Enforced by whoever opened the store with `quotas`, such as a server. */
+  quota(of: { readonly key?: string } = {}): Promise<Quota> {
+    return this.#quotas.get(of.key === undefined ? { space: this.space } : { key: of.key })
+  }
+
+  /** In place of what was said before; an empty one takes it away. */
+  async setQuota(quota: Quota, of: { readonly key?: string } = {}): Promise<Quota> {
+    await this.#quotas.set(of.key === undefined ? { space: this.space } : { key: of.key }, quota)
+    return this.quota(of)
+  }
+
+  get #quotas(): Quotas {
+    return this.#parts.quotas ?? new Quotas(this.#parts)
+  }
+
+  /**
+   * Wraps the keys of all sessions anew, by the master key that the store was opened with; it must have been opened with the former one too. Tells how many there are.
+   * Safe to interrupt and to repeat, while the store is in use.
+   */
+  rotateKeys(options: { readonly onProgress?: (done: number) => void } = {}): Promise<number> {
+    return this.#keyring.rewrap(options.onProgress)
+  }
+
+  /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
+  async destroyKey(session: string): Promise<boolean> {
+    const { engine, space, replicas } = this.#parts
+    const name = engine.name(space, checkId('The id of a session', session))
+    const destroyed = await this.#keyring.destroy(name)
+    replicas.forget(name)
+    return destroyed
+  }
+
+  get #keyring(): Keyring {
+    const { keyring } = this.#parts
+    if (keyring === undefined)
+      throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.')
+    return keyring
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

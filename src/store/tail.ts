@@ -255,14 +255,19 @@ export class Tail<S> {
       }
     }
     const carried = from === undefined ? [] : await this.#countedLines(from, first)
-    const checkpoint = encodeCheckpoint({
-      base: first,
-      id: this.#fold.lastId,
-      at: this.#fold.lastAt,
-      prev: this.#fold.prev,
-      carries: carried.length,
-      state: this.#model.checkpoint(this.state),
-    })
+    const { sealing } = this.#journal
+    await sealing?.ready()
+    const checkpoint = encodeCheckpoint(
+      {
+        base: first,
+        id: this.#fold.lastId,
+        at: this.#fold.lastAt,
+        prev: this.#fold.prev,
+        carries: carried.length,
+        state: this.#model.checkpoint(this.state),
+      },
+      sealing,
+    )
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
     await this.#journal.roll(
@@ -271,11 +276,31 @@ export class Tail<S> {
       { urgent },
     )
     this.#unsynced.clear()
+    if (from !== undefined) await this.#carryErasures(first, from, carried)
     await this.pull()
     // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
     // late to count, and is carried into the segment after this one.
     const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)
     this.#suspectFrom = late && this.#suspectFrom !== undefined ? from : undefined
+  }
+
+  /** A line that was written over while it was carried is so where it is carried to, too: whoever erased it may not have seen it there. */
+  async #carryErasures(first: number, from: number, carried: readonly Line[]): Promise<void> {
+    const now = new Map((await this.#countedLines(from, first)).map(({ at, bytes }) => [at, bytes]))
+    const changed = carried.filter(({ at, bytes }) => now.get(at)?.length === bytes.length && now.get(at)?.compare(bytes) !== 0)
+    if (changed.length === 0) return
+    for (let next = first; ; ) {
+      const chunk = await this.#journal.read(first, next)
+      if (chunk === undefined || chunk.next === next) return
+      for (const { at, bytes } of chunk.lines) {
+        const old = changed.find(
+          (line) => line.bytes.length === bytes.length + 1 && Buffer.compare(line.bytes.subarray(0, -1), bytes) === 0,
+        )
+        const fresh = old === undefined ? undefined : now.get(old.at)
+        if (fresh !== undefined) await this.#journal.overwrite(first, at, bytes, fresh.subarray(0, -1))
+      }
+      next = chunk.next
+    }
   }
 
   async #loadFrom(segments: readonly number[], index: number): Promise<boolean> {
@@ -363,10 +388,10 @@ export class Tail<S> {
   }
 
   /** The counted lines from a position on, verbatim, in order of their positions. */
-  async #countedLines(from: number, before: number): Promise<Line[]> {
+  async #countedLines(from: number, before: number): Promise<{ readonly at: number; readonly bytes: Buffer }[]> {
     const lines = new Map<number, Buffer>()
     const start = (await this.#journal.segments()).findLast((first) => first <= from) ?? 0
-    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false })) {
+    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false, sealed: true })) {
       if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
       lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
     }

@@ -5,6 +5,7 @@ import type { ErasedSession } from '../store/erase-owner.ts'
 import type { Expired } from '../store/expire.ts'
 import type { Written } from '../store/handle.ts'
 import type { Purged } from '../store/purge.ts'
+import type { Quota } from '../store/quotas.ts'
 import type { Turn } from '../window/turns.ts'
 
 export type WrittenFields = ReturnType<typeof writtenFields>
@@ -65,6 +66,18 @@ export function erasedFields({ session, action, messages }: ErasedSession, dryRu
 
 export function erasedOf({ session_id, action, messages }: ErasedFields): ErasedSession {
   return { session: session_id, action, messages }
+}
+
+export type QuotaFields = ReturnType<typeof quotaFields>
+
+/** Null: no limit. */
+export function quotaFields({ sessions, bytes, messagesPerMinute }: Quota) {
+  return { sessions: sessions ?? null, bytes: bytes ?? null, messages_per_minute: messagesPerMinute ?? null }
+}
+
+export function quotaOf({ sessions, bytes, messages_per_minute }: Partial<QuotaFields>): Quota {
+  const fields = { sessions, bytes, messagesPerMinute: messages_per_minute }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Quota
 }
 
 export type ExpiredFields = ReturnType<typeof expiredFields>

@@ -21,6 +21,7 @@ export type Program =
   | 'lister'
   | 'indexer'
   | 'adapter'
+  | 'eraser'
 
 export interface Ended {
   readonly code: number | null

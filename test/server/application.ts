@@ -9,7 +9,7 @@ import type { ServerParts } from '../../src/server/parts.ts'
 import type { Route } from '../../src/server/route.ts'
 import { makeParts, type ServerOptions } from '../../src/server/server.ts'
 import { BASE, ROUTES } from '../../src/server/table.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { type EncryptionOptions, type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { storeAddress } from '../store-address.ts'
 
@@ -34,6 +34,8 @@ export interface ApplicationOptions extends ServerOptions {
   readonly clock?: Clock
   readonly wrap?: (engine: Engine) => Engine
   readonly redact?: boolean
+  readonly encryption?: EncryptionOptions
+  readonly quotas?: NonNullable<OpenOptions['quotas']>
 }
 
 export class Application {
@@ -54,9 +56,17 @@ export class Application {
     clock = systemClock,
     wrap = (engine) => engine,
     redact = false,
+    encryption,
+    quotas = false,
     ...options
   }: ApplicationOptions = {}): Promise<Application> {
-    const store = await openStore(where ?? (await storeAddress()), { clock, wrap, redact })
+    const store = await openStore(where ?? (await storeAddress()), {
+      clock,
+      wrap,
+      redact,
+      quotas,
+      ...(encryption === undefined ? {} : { encryption }),
+    })
     const parts = await makeParts(store, { worker: false, ...options })
     const { key } = await parts.keys.create({ space: 'default', scope: 'admin' })
     onTestFinished(async () => {

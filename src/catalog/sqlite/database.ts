@@ -29,10 +29,11 @@ export class Database {
   readonly #statements = new Map<string, Statement>()
   #isLong = false
 
-  /** An empty path is a database of its own that vanishes when it is closed. */
+  /** An empty path is a database of its own that vanishes when it is closed; `:memory:` one that never reaches a disk. */
   constructor(path: string) {
     this.#binding = guarded(() => bind(path))
     this.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    if (path === ':memory:') this.exec('PRAGMA temp_store = MEMORY')
   }
 
   exec(sql: string): void {

@@ -10,6 +10,7 @@
  * Only what is true is copied: the segments and `holdfast.json`. Everything else is derived.
  */
 import { dirname, join } from 'node:path'
+import { KEY_SPACE, spaceName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { intactCrc, isBlank, splitLines } from '../../record/line.ts'
 import type { Disk } from './disk.ts'
@@ -21,6 +22,8 @@ export interface BackupOptions {
   readonly disk?: Disk
   readonly onProgress?: (done: BackedUp) => void
   readonly signal?: AbortSignal
+  /** `sessions` unless told: the keys of an encrypted store are no part of a backup, so that one that is destroyed opens nothing there either. */
+  readonly part?: 'sessions' | 'keys'
 }
 
 export interface BackedUp {
@@ -46,8 +49,12 @@ export async function backUp(from: string, to: string, options: BackupOptions = 
   throw new HoldfastError('UNAVAILABLE', 'Sessions are begun faster than they are backed up. Try again; what is copied stays.')
 }
 
-/** Makes a store of a backup, at a place where nothing is. It is there when it is whole. */
-export async function restoreBackup(from: string, to: string, options: BackupOptions = {}): Promise<BackedUp> {
+/** Makes a store of a backup, at a place where nothing is. It is there when it is whole. `keys`: where the keys of an encrypted one were copied to. */
+export async function restoreBackup(
+  from: string,
+  to: string,
+  { keys, ...options }: Omit<BackupOptions, 'part'> & { readonly keys?: string } = {},
+): Promise<BackedUp> {
   const { disk = nodeDisk } = options
   if (!(await entries(disk, from)).includes('sessions'))
     throw new HoldfastError('NOT_FOUND', 'There is no backup here.', { details: { from } })
@@ -55,6 +62,7 @@ export async function restoreBackup(from: string, to: string, options: BackupOpt
     throw new HoldfastError('CONFLICT', 'There is something where the store is to be. A backup is restored to a place where nothing is.')
   const beside = `${to.replace(/[/\\]+$/, '')}.restoring`
   const done = await backUp(from, beside, options)
+  if (keys !== undefined) await backUp(keys, beside, { ...options, part: 'keys' })
   if (done.differing.length > 0)
     throw new HoldfastError('CONFLICT', `What an earlier attempt left at ${beside} is something else. Remove it.`)
   await disk.rename(beside, to)
@@ -99,7 +107,7 @@ class Backup {
     await makeDirectories(this.#disk, join(this.#to, 'sessions'))
     await this.#copy('holdfast.json')
     let isNew = false
-    for await (const journal of journals(this.#disk, this.#from)) {
+    for await (const journal of journals(this.#disk, this.#from, this.#options.part ?? 'sessions')) {
       this.#options.signal?.throwIfAborted()
       if (!this.#seen.has(journal)) isNew = true
       this.#seen.add(journal)
@@ -161,8 +169,9 @@ function isRotten(line: Uint8Array): boolean {
 }
 
 /** Directories of journals, by their paths below the store. */
-async function* journals(disk: Disk, root: string): AsyncGenerator<string> {
+async function* journals(disk: Disk, root: string, which: 'sessions' | 'keys'): AsyncGenerator<string> {
   for (const space of await entries(disk, join(root, 'sessions'))) {
+    if ((space === spaceName(KEY_SPACE)) !== (which === 'keys')) continue
     for (const part of await entries(disk, join(root, 'sessions', space))) {
       for (const name of await entries(disk, join(root, 'sessions', space, part))) yield `sessions/${space}/${part}/${name}`
     }

@@ -3,14 +3,17 @@ import { hash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
-import { erasedFields, expiredFields, purgedFields } from '../../wire/operations.ts'
+import { erasedFields, expiredFields, purgedFields, type QuotaFields, quotaFields, quotaOf } from '../../wire/operations.ts'
+import { auditFields, readAudit } from '../audit.ts'
 import { given } from '../given.ts'
 import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
-import { requireScope, SCOPES } from '../principal.ts'
+import type { ServerParts } from '../parts.ts'
+import { type Principal, requireScope, SCOPES } from '../principal.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 
+const AUDIT_ENTRIES = 10_000
 const time = z.iso.datetime({ offset: true })
 
 const caller = z
@@ -239,6 +242,102 @@ const erase = route({
   },
 })
 
+const count = z.number().int()
+
+const auditEntry = z
+  .object({
+    at: z.string(),
+    key_id: z.string().openapi({ description: 'of the key; `share …` of whoever opened one' }),
+    space: z.string(),
+    action: z.string(),
+    session_id: z.string().nullable(),
+    status: count,
+    count,
+    request_id: z.string().nullable(),
+  })
+  .openapi('AuditEntry')
+
+const quota = z
+  .object({ sessions: count.nullable(), bytes: count.nullable(), messages_per_minute: count.nullable() })
+  .openapi('Quota', { description: 'null: no limit' }) satisfies z.ZodType<QuotaFields>
+
+const destroyKey = route({
+  method: 'delete',
+  path: '/sessions/{id}/key',
+  tag: 'admin',
+  summary: 'Of an encrypted store: destroys the key of a session, which nobody can read from then on, here or in a backup.',
+  scope: 'admin',
+  reach: 'session',
+  door: true,
+  result: z.object({ session_id: z.string(), destroyed: z.boolean() }),
+  handle: async ({ store, param }) => {
+    const session = param('id')
+    if (await store.destroyKey(session)) return { result: { session_id: session, destroyed: true } }
+    throw new HoldfastError('NOT_FOUND', 'There is no such session, or it has no key.', { details: { session_id: session } })
+  },
+})
+
+const audit = route({
+  method: 'get',
+  path: '/audit',
+  tag: 'admin',
+  summary:
+    'Who did what in this space, the first deed first; the last day unless told. Never what was said. At most `limit`, then go on from the last one.',
+  scope: 'admin',
+  reach: 'space',
+  query: z.object({ from: time.optional(), to: time.optional(), limit: schemas.number.min(1).max(AUDIT_ENTRIES).default(1000) }),
+  result: z.array(auditEntry),
+  handle: async ({ parts, principal, query: { from, to, limit } }) => {
+    await parts.audit.flush()
+    const end = to === undefined ? new Date(parts.store.parts.clock.now()) : new Date(to)
+    const begin = from === undefined ? new Date(end.getTime() - 86_400_000) : new Date(from)
+    const result: object[] = []
+    for await (const entry of readAudit(parts.store, { from: begin, to: end, space: principal.space })) {
+      if (result.push(auditFields(entry)) === limit) break
+    }
+    return { result }
+  },
+})
+
+const quotaLimit = z.number().int().min(0).nullable().optional()
+
+const getQuota = route({
+  method: 'get',
+  path: '/quota',
+  tag: 'admin',
+  summary: 'How much this space, or one of its keys, may hold and add.',
+  scope: 'admin',
+  reach: 'space',
+  query: z.object({ key_id: z.string().optional() }),
+  result: quota,
+  handle: async ({ parts, principal, store, query: { key_id } }) => ({
+    result: quotaFields(await store.quota(await ownKey(parts, principal, key_id))),
+  }),
+})
+
+const putQuota = route({
+  method: 'put',
+  path: '/quota',
+  tag: 'admin',
+  summary: 'Says how much this space may hold and add, or how many messages a minute one of its keys; null for no limit.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  body: z.object({ sessions: quotaLimit, bytes: quotaLimit, messages_per_minute: quotaLimit, key_id: z.string().optional() }),
+  result: quota,
+  handle: async ({ parts, principal, store, body: { key_id, sessions = null, bytes = null, messages_per_minute = null } }) => {
+    const wanted = quotaOf({ sessions, bytes, messages_per_minute })
+    return { result: quotaFields(await store.setQuota(wanted, await ownKey(parts, principal, key_id))) }
+  },
+})
+
+/** A key of the caller's own space. */
+async function ownKey({ keys }: ServerParts, { space }: Principal, key: string | undefined): Promise<{ key?: string }> {
+  if (key === undefined) return {}
+  if ((await keys.list(space)).some(({ id }) => id === key)) return { key }
+  throw new HoldfastError('NOT_FOUND', `There is no key "${key}".`, { details: { key_id: key } })
+}
+
 const doctor = route({
   method: 'post',
   path: '/doctor',
@@ -270,5 +369,9 @@ export const adminRoutes: readonly Route[] = [
   purge,
   expire,
   erase,
+  destroyKey,
+  audit,
+  getQuota,
+  putQuota,
   doctor,
 ]

@@ -32,6 +32,10 @@ function checkBatch(body: unknown): { messages: JsonObject[]; ids?: string[] } {
   return { messages: messages.map(checkMessage), ...(given === undefined ? {} : { ids: given }) }
 }
 
+function countOf(body: unknown): number {
+  return (body as { readonly messages: readonly unknown[] }).messages.length
+}
+
 const parent = z.string().optional().openapi({ description: 'the message that this one follows; the last one unless told' })
 
 const append = route({
@@ -44,6 +48,7 @@ const append = route({
   query: z.object({ parent, message_id: z.string().optional().openapi({ description: 'its id, where it has none of its own' }) }),
   body: schemas.Message,
   checkBody: checkMessage,
+  messages: () => 1,
   result: schemas.Appended,
   handle: async (call) => {
     const session = await call.session({ creates: true })
@@ -69,6 +74,7 @@ const appendBatch = route({
     ids: z.array(z.string().nullable()).optional().openapi({ description: 'ids of messages that have none of their own' }),
   }),
   checkBody: checkBatch,
+  messages: countOf,
   result: schemas.AppendedBatch,
   handle: async (call) => {
     const session = await call.session({ creates: true })
@@ -108,6 +114,7 @@ const appendGroup = route({
     entries: entryList.optional(),
   }),
   checkBody: checkGroup,
+  messages: countOf,
   result: schemas.AppendedBatch,
   handle: async (call) => {
     const session = await call.session({ creates: true })

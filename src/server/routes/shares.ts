@@ -82,10 +82,14 @@ const open = route({
   handle: async ({ c, parts, query, param }) => {
     // Whoever tries tokens is slowed down.
     parts.attempts.spend(addressOf(c))
-    const { title, grantedAt, expiresAt, messageCount, page } = await parts.store.shared(
+    const { title, grantedAt, expiresAt, messageCount, page, of } = await parts.store.shared(
       param('token'),
       given({ from: 'start', ...given(query) }),
     )
+    if (of !== undefined) {
+      const deed = { key: `share ${of.share}`, space: of.space, session: of.session, action: 'GET /shared/{token}', status: 200 }
+      parts.audit.count({ ...deed, request: '' })
+    }
     const result = { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, ...pageFields(page) }
     return { result, headers: UNLISTED }
   },

@@ -14,7 +14,7 @@ import type { Point, SessionState } from '../../session/state.ts'
 import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
 import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
-import { admit, admitText } from '../admission.ts'
+import { admit, admitAmount, admitText } from '../admission.ts'
 import { Handle, type Make } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
@@ -152,6 +152,7 @@ export class SessionImport {
     }
     const session = { space: parts.space, session: this.id, ...checked }
     const terms = { ...this.#handle.terms('create', session, { key: this.#createKey() }), at }
+    if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, {})
     await this.#handle.submit(terms, (full) => decide.create(full, session, { ifAbsent: true }))
     return false
   }

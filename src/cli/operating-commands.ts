@@ -1,0 +1,39 @@
+/** The part of the command table that is for whoever answers for a store: who did what, how much there may be, and its keys. */
+import { count, moment } from './arguments.ts'
+import type { CommandSpec } from './command-spec.ts'
+
+export const OPERATING: readonly CommandSpec[] = [
+  {
+    name: 'audit',
+    about: 'print who did what through the servers of this store, the first deed first; never what was said',
+    words: [],
+    options: [
+      { flags: '--from <when>', about: 'a date, or how long ago, such as 7d; the last day unless told', parse: moment('--from') },
+      { flags: '--to <when>', about: 'up to when', parse: moment('--to') },
+      { flags: '--all-spaces', about: 'of all spaces' },
+    ],
+    load: async () => (await import('./audit.ts')).audit,
+  },
+  {
+    name: 'quota',
+    about: 'show or set how much a space may hold and add, or how many messages a minute a key; servers enforce it',
+    words: [],
+    options: [
+      { flags: '--sessions <n>', about: 'sessions that are not deleted', parse: count('--sessions') },
+      { flags: '--bytes <n>', about: 'bytes of all journals', parse: count('--bytes') },
+      { flags: '--messages-per-minute <n>', about: 'messages a minute', parse: count('--messages-per-minute') },
+      { flags: '--key <id>', about: 'of this key of a server, which has messages a minute only' },
+      { flags: '--clear', about: 'no limits any more' },
+    ],
+    load: async () => (await import('./quota.ts')).quota,
+  },
+  {
+    name: 'encryption',
+    about: 'make a master key; wrap the keys of all sessions anew; or destroy the key of one, which nobody can read from then on',
+    words: [
+      { word: '<action>', about: 'what to do', choices: ['new-key', 'rotate', 'destroy'] },
+      { word: '[what]', about: 'new-key: the file to make; rotate: the file with the next master key; destroy: the id of the session' },
+    ],
+    load: async () => (await import('./encryption.ts')).encryption,
+  },
+]

@@ -1,0 +1,325 @@
+/**
+ * The wrapped keys of a store's sessions, as messages of a session in a space of their own. They lie beside the journals that they open and
+ * not inside of them, for two reasons: a key that is destroyed here opens no copy of the journal either, be it in a backup; and all
+ * keys can be wrapped anew without touching a session.
+ *
+ * One rotten line must not cost a session, so each key is there twice, as two messages in two records.
+ *
+ * The session of the keys has a number. Wrapping anew copies all keys into the next one and then destroys the one before; the lowest
+ * that is live has all keys, at every moment. Its name is `sessions.<number>`.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { KEY_SPACE } from '../../engine/names.ts'
+import { HoldfastError } from '../../errors.ts'
+import { LIMITS } from '../../record/limits.ts'
+import { Handle } from '../handle.ts'
+import type { StoreParts } from '../parts.ts'
+import { purgeNow } from '../purge.ts'
+import { Session } from '../session.ts'
+import { keyMissing, type MasterKey } from './master-key.ts'
+import { SessionKey } from './session-key.ts'
+
+export function keySession(number: number): string {
+  return `sessions.${number}`
+}
+
+/** What the ring holds of one key. */
+export interface WrappedKey {
+  /** The journal that it is for. */
+  readonly journal: string
+  /** The id of the master key. */
+  readonly master: string
+  readonly wrapped: string
+}
+
+/** A process that has used a key forgets it after so long, so that one that was destroyed elsewhere is gone here too. */
+const KEPT_MS = 60_000
+const KEPT_KEYS = 10_000
+
+interface Kept {
+  readonly key: Promise<SessionKey>
+  readonly untilMs: number
+}
+
+export class Keyring {
+  readonly #masters: readonly MasterKey[]
+  readonly #kept = new Map<string, Kept>()
+  /** Of each journal the key that it is written with. */
+  readonly #current = new Map<string, { readonly key: SessionKey; readonly untilMs: number }>()
+  readonly #own = new Set<string>()
+  #parts: StoreParts | undefined
+  #number = 1
+
+  /** The first master key wraps; all of them unwrap. None: nothing can be opened or sealed. */
+  constructor(masters: readonly MasterKey[]) {
+    this.#masters = masters
+  }
+
+  /** Where the keys lie. */
+  attach(parts: StoreParts): void {
+    this.#parts = { ...parts, space: KEY_SPACE }
+  }
+
+  /** Whether a journal is one of the ring's own, which are not sealed. */
+  isOwn(journal: string): boolean {
+    return this.#own.has(journal)
+  }
+
+  /** Refuses a master key that did not wrap what is there: what it wraps could not be opened together with that. */
+  async check(): Promise<void> {
+    const session = await this.#session()
+    if ((await this.#statusOf(session)) !== 'live') return
+    for await (const { id, key } of keysIn(session)) {
+      if (key !== undefined) return void (await this.#secret(id, key))
+    }
+  }
+
+  /** The key with an id. UNREADABLE if it is not there, or cannot be unwrapped. */
+  load(id: string): Promise<SessionKey> {
+    const now = this.#nowMs()
+    const kept = this.#kept.get(id)
+    if (kept !== undefined && kept.untilMs > now) return kept.key
+    const key = this.#read(id).then((found) => {
+      if (found === undefined || found === 'destroyed') throw this.#masters.length === 0 ? keyMissing('locked') : keyMissing('gone')
+      return found
+    })
+    this.#keep(id, key)
+    return key
+  }
+
+  /** The key that a journal is written with, if it is at hand. */
+  atHand(journal: string): SessionKey | undefined {
+    const current = this.#current.get(journal)
+    return current !== undefined && current.untilMs > this.#nowMs() ? current.key : undefined
+  }
+
+  /** The key that a journal is written with; undefined if it has none. `make`: then it is made. */
+  async current(journal: string, make: boolean): Promise<SessionKey | undefined> {
+    const known = this.atHand(journal)
+    if (known !== undefined) return known
+    if (this.#masters.length === 0) {
+      if (!make) return undefined
+      throw keyMissing('locked')
+    }
+    const id = keyId(journal)
+    const found = await this.#read(id)
+    // A session whose key was destroyed gets no other: what is written to it could not be read together with what it was.
+    if (found === 'destroyed') throw keyMissing('gone')
+    const key = found ?? (make ? await this.#make(id, journal) : undefined)
+    if (key === undefined) return undefined
+    this.#current.delete(journal)
+    this.#current.set(journal, { key, untilMs: this.#nowMs() + KEPT_MS })
+    if (this.#current.size > KEPT_KEYS) this.#current.delete(this.#current.keys().next().value as string)
+    return key
+  }
+
+  /** Destroys the key of a journal, for good and everywhere. False if there is none. */
+  async destroy(journal: string): Promise<boolean> {
+    const id = keyId(journal)
+    const session = await this.#session()
+    const message = await messageOf(session, id)
+    if (message === undefined || wrappedOf(message) === undefined) return false
+    await eraseIn(session, id)
+    this.#kept.delete(id)
+    this.#current.delete(journal)
+    return true
+  }
+
+  /** Wraps every key anew, by the first master key. Tells how many there are. Safe to interrupt and to repeat. */
+  async rewrap(onProgress?: (done: number) => void): Promise<number> {
+    const [master] = this.#masters
+    if (master === undefined) throw keyMissing('locked')
+    const from = await this.#session()
+    const number = this.#number
+    const to = await this.#nextSession(number)
+    for (;;) {
+      const version = await from.version()
+      const done = new Set<string>()
+      for await (const { id, key } of keysIn(from)) {
+        if (await this.#rewrapOne(to, id, key, master)) done.add(id)
+        onProgress?.(done.size)
+      }
+      try {
+        await from.delete({ expect: version })
+      } catch (error) {
+        // Somebody has made or destroyed a key meanwhile.
+        if (error instanceof HoldfastError && error.code === 'CONFLICT') continue
+        throw error
+      }
+      await this.#purge(from.id)
+      return done.size
+    }
+  }
+
+  /** False if it was destroyed. */
+  async #rewrapOne(to: Session, id: string, key: WrappedKey | undefined, master: MasterKey): Promise<boolean> {
+    const there = await messageOf(to, id)
+    if (key === undefined) {
+      if (there !== undefined) await eraseIn(to, id)
+      return false
+    }
+    if (there === undefined) await put(to, id, await wrap(await this.#secret(id, key), id, key.journal, master))
+    return true
+  }
+
+  /** A session that nothing is in, behind those that were used. What an attempt has left that was given up goes. */
+  async #nextSession(number: number): Promise<Session> {
+    for (let n = number + 1; ; n++) {
+      const session = this.#open(n)
+      const status = await this.#statusOf(session)
+      if (status === 'absent') return session
+      if (status === 'live') await session.delete()
+      await this.#purge(session.id)
+    }
+  }
+
+  async #purge(session: string): Promise<void> {
+    await purgeNow(this.#required, this.#required.engine.name(KEY_SPACE, session))
+  }
+
+  async #statusOf(session: Session): Promise<'absent' | 'live' | 'deleted'> {
+    return (await new Handle(this.#required, session.id).state()).status
+  }
+
+  async #make(id: string, journal: string): Promise<SessionKey> {
+    const [master] = this.#masters
+    if (master === undefined) throw keyMissing('locked')
+    await this.check()
+    const message = await wrap(randomBytes(32), id, journal, master)
+    for (;;) {
+      const session = await this.#session()
+      await put(session, id, message)
+      const found = await this.#read(id)
+      if (found === 'destroyed') throw keyMissing('gone')
+      if (found !== undefined) return found
+    }
+  }
+
+  async #read(id: string): Promise<SessionKey | 'destroyed' | undefined> {
+    for (;;) {
+      const session = await this.#session()
+      const number = this.#number
+      const message = await messageOf(session, id)
+      if (message === undefined) {
+        if ((await this.#statusOf(session)) === 'deleted') continue
+        if (number === this.#number) return undefined
+        continue
+      }
+      const key = wrappedOf(message)
+      if (key === undefined) return 'destroyed'
+      return this.#unwrapped(id, key)
+    }
+  }
+
+  async #unwrapped(id: string, key: WrappedKey): Promise<SessionKey> {
+    return new SessionKey(id, key.journal, await this.#secret(id, key))
+  }
+
+  async #secret(id: string, { master: by, wrapped }: WrappedKey): Promise<Uint8Array> {
+    if (this.#masters.length === 0) throw keyMissing('locked')
+    const master = this.#masters.find((one) => one.id === by)
+    if (master === undefined) throw keyMissing('wrong')
+    try {
+      return await master.unwrap(Buffer.from(wrapped, 'base64'), id)
+    } catch (error) {
+      if (error instanceof HoldfastError) throw error
+      throw new HoldfastError('UNREADABLE', 'The master key could not unwrap the key of this session. Nothing was changed; try again.', {
+        details: { reason: 'wrong master key' },
+        cause: error,
+      })
+    }
+  }
+
+  /** The session that has all keys. */
+  async #session(): Promise<Session> {
+    for (;;) {
+      const session = this.#open(this.#number)
+      if ((await this.#statusOf(session)) !== 'deleted') return session
+      this.#number++
+    }
+  }
+
+  #open(number: number): Session {
+    const parts = this.#required
+    this.#own.add(parts.engine.name(KEY_SPACE, keySession(number)))
+    return new Session(parts, keySession(number))
+  }
+
+  get #required(): StoreParts {
+    if (this.#parts === undefined) throw new TypeError('The ring of keys was used before it was attached.')
+    return this.#parts
+  }
+
+  #keep(id: string, key: Promise<SessionKey>): void {
+    this.#kept.delete(id)
+    this.#kept.set(id, { key, untilMs: this.#nowMs() + KEPT_MS })
+    if (this.#kept.size > KEPT_KEYS) this.#kept.delete(this.#kept.keys().next().value as string)
+    // What failed is asked for again: the key may have been put there since.
+    key.catch(() => this.#kept.delete(id))
+  }
+
+  #nowMs(): number {
+    return this.#required.clock.monotonicMs()
+  }
+}
+
+/** Made from the journal's name, so that processes that make one at the same time make one. */
+function keyId(journal: string): string {
+  return hash('sha256', `key of ${journal}`, 'hex').slice(0, 32)
+}
+
+async function wrap(secret: Uint8Array, id: string, journal: string, master: MasterKey): Promise<WrappedKey> {
+  return { journal, master: master.id, wrapped: Buffer.from(await master.wrap(secret, id)).toString('base64') }
+}
+
+function wrappedOf(message: object): WrappedKey | undefined {
+  return 'wrapped' in message ? (message as WrappedKey) : undefined
+}
+
+/** Puts a key there twice. If another process was first with it, what that one has put is what is put again. */
+async function put(session: Session, id: string, key: WrappedKey): Promise<void> {
+  await session.append(key, { ids: [id] }).catch(ifConflict)
+  const first = await messageOf(session, id)
+  if (first !== undefined && wrappedOf(first) !== undefined) await session.append(first, { ids: [copyOf(id)] }).catch(ifConflict)
+}
+
+/** Another process was first, or has wrapped all keys anew: whoever reads it next finds out which. */
+function ifConflict(error: unknown): void {
+  if (!(error instanceof HoldfastError) || error.code !== 'CONFLICT') throw error
+}
+
+async function eraseIn(session: Session, id: string): Promise<void> {
+  for (const one of [id, copyOf(id)]) {
+    await session.erase(one).catch((error: unknown) => {
+      if (!(error instanceof HoldfastError) || error.code !== 'NOT_FOUND') throw error
+    })
+  }
+}
+
+function copyOf(id: string): string {
+  return `${id}.copy`
+}
+
+async function messageOf(session: Session, id: string): Promise<object | undefined> {
+  try {
+    return (await session.message(id))?.message ?? (await session.message(copyOf(id)))?.message
+  } catch (error) {
+    // There is no ring yet, or it was wrapped anew since.
+    if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return undefined
+    if (error instanceof HoldfastError && error.code === 'DAMAGED') return (await session.message(copyOf(id)))?.message
+    throw error
+  }
+}
+
+/** Every key that was ever put there; undefined in place of what was destroyed. */
+async function* keysIn(session: Session): AsyncGenerator<{ id: string; key: WrappedKey | undefined }> {
+  for (let page = await session.messages({ from: 'start' }); ; ) {
+    for (const { id, message } of page.messages) {
+      // By its copy too, if that is all that can be read of it.
+      yield { id: id.replace(/\.copy$/, ''), key: wrappedOf(message) }
+    }
+    const after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined) return
+    page = await session.messages({ after, limit: LIMITS.pageMessages })
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * How much a space may hold and how fast it may grow: sessions, bytes, and messages a minute; the last of them also for a key of a server. They
+ * lie in the store's own space, so every process that enforces them knows them within a second. What is used is what the catalog tells, looked at
+ * every few seconds, and what this process has let in since: so several processes together may let in a little more than the quota says, never much.
+ */
+import type { Clock } from '../engine/clock.ts'
+import { HoldfastError } from '../errors.ts'
+import { checkId, invalid } from '../session/check.ts'
+import { putEntries, readEntries } from './entries.ts'
+import { Handle } from './handle.ts'
+import { STORE_SPACE, type StoreParts } from './parts.ts'
+import { statsOf } from './stats.ts'
+
+/** What is not named has no limit. */
+export interface Quota {
+  readonly sessions?: number
+  /** Of the journals, as they lie on the disk. */
+  readonly bytes?: number
+  readonly messagesPerMinute?: number
+}
+
+/** Whose quota: of a space, or of a key of a server, which has messages a minute only. */
+export type QuotaOf = { readonly space: string } | { readonly key: string }
+
+/** What somebody is about to add. */
+interface Wanted {
+  readonly sessions?: number
+  readonly messages?: number
+  readonly bytes?: number
+}
+
+const SESSION = 'quotas'
+const CHANNEL = 'quotas'
+const REFRESH_MS = 500
+const USAGE_MS = 2000
+const FIELDS = ['sessions', 'bytes', 'messagesPerMinute'] as const
+
+interface Usage {
+  sessions: number
+  bytes: number
+  readonly atMs: number
+}
+
+export class Quotas {
+  readonly #parts: StoreParts
+  readonly #refused: (limit: keyof Quota) => void
+  readonly #usage = new Map<string, Usage>()
+  readonly #minutes = new Map<string, Minute>()
+  #known = new Map<string, Quota>()
+  #version = ''
+  #lookedMs = Number.NEGATIVE_INFINITY
+
+  /** `refused` is told of everything that is refused, by which limit. */
+  constructor(parts: StoreParts, refused: (limit: keyof Quota) => void = () => undefined) {
+    this.#parts = parts
+    this.#refused = refused
+  }
+
+  async get(of: QuotaOf): Promise<Quota> {
+    await this.#refresh(true)
+    return this.#known.get(nameOf(of)) ?? {}
+  }
+
+  /** In place of what was said before; an empty one takes it away. */
+  async set(of: QuotaOf, quota: Quota): Promise<void> {
+    const checked = checkQuota(of, quota)
+    const entry = { channel: CHANNEL, key: nameOf(of) }
+    const isEmpty = Object.keys(checked).length === 0
+    await putEntries(this.#handle, [isEmpty ? entry : { ...entry, value: { ...checked } }], {})
+    await this.#refresh(true)
+  }
+
+  /** RESOURCE_EXHAUSTED if it is more than is left. What is let in counts. */
+  async admit(of: QuotaOf, wanted: Wanted): Promise<void> {
+    await this.#refresh()
+    const quota = this.#known.get(nameOf(of))
+    if (quota === undefined) return
+    const { sessions = 0, messages = 0, bytes = 0 } = wanted
+    if ('space' in of && (quota.sessions !== undefined || quota.bytes !== undefined)) {
+      const used = await this.#used(of.space)
+      if (sessions > 0) this.#require('sessions', quota.sessions, used.sessions + sessions, used.sessions)
+      this.#require('bytes', quota.bytes, used.bytes + bytes, used.bytes)
+      used.sessions += sessions
+      used.bytes += bytes
+    }
+    if (quota.messagesPerMinute !== undefined && messages > 0) this.#spend(nameOf(of), quota.messagesPerMinute, messages)
+  }
+
+  #require(limit: 'sessions' | 'bytes', most: number | undefined, wanted: number, used: number): void {
+    if (most === undefined || wanted <= most) return
+    this.#refused(limit)
+    throw new HoldfastError(
+      'RESOURCE_EXHAUSTED',
+      `This space may hold ${most} ${limit}, and holds ${used}. Delete and purge what is not needed, or ask for a larger quota.`,
+      { details: { quota: limit, limit: most, used } },
+    )
+  }
+
+  #spend(who: string, perMinute: number, messages: number): void {
+    const minute = this.#minutes.get(who) ?? new Minute(this.#parts.clock)
+    this.#minutes.set(who, minute)
+    const waitMs = minute.spend(messages, perMinute)
+    if (waitMs === 0) return
+    this.#refused('messagesPerMinute')
+    const seconds = Math.ceil(waitMs / 1000)
+    throw new HoldfastError('RESOURCE_EXHAUSTED', `More than ${perMinute} messages a minute are not let in. Come back in ${seconds} s.`, {
+      details: { quota: 'messages_per_minute', limit: perMinute, retry_after: seconds },
+    })
+  }
+
+  async #used(space: string): Promise<Usage> {
+    const nowMs = this.#parts.clock.monotonicMs()
+    const known = this.#usage.get(space)
+    if (known !== undefined && nowMs - known.atMs < USAGE_MS) return known
+    const { sessions, bytes } = await statsOf({ ...this.#parts, space })
+    const used = { sessions: sessions.ok + sessions.damaged + sessions.unreadable, bytes, atMs: nowMs }
+    this.#usage.set(space, used)
+    return used
+  }
+
+  async #refresh(now = false): Promise<void> {
+    const nowMs = this.#parts.clock.monotonicMs()
+    if (!now && nowMs - this.#lookedMs < REFRESH_MS) return
+    this.#lookedMs = nowMs
+    const state = await this.#handle.state()
+    if (state.status !== 'live' || state.version === this.#version) return
+    const known = new Map<string, Quota>()
+    for await (const { key, value } of readEntries(this.#handle, CHANNEL)) known.set(key, value as Quota)
+    this.#known = known
+    this.#version = state.version
+  }
+
+  get #handle(): Handle {
+    return new Handle({ ...this.#parts, space: STORE_SPACE }, SESSION)
+  }
+}
+
+/** What was let in during the last minute, in two halves, so that it need not be remembered one by one. */
+class Minute {
+  readonly #clock: Clock
+  #begunMs: number
+  #count = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#begunMs = clock.monotonicMs()
+  }
+
+  /** 0 if they may come; otherwise how long to wait. What was let in fades steadily, so that nobody has to wait for a full minute to turn. */
+  spend(messages: number, perMinute: number): number {
+    const nowMs = this.#clock.monotonicMs()
+    this.#count = Math.max(0, this.#count - ((nowMs - this.#begunMs) * perMinute) / 60_000)
+    this.#begunMs = nowMs
+    // More than a minute's worth at once is let in after a minute without any.
+    const excess = this.#count === 0 ? 0 : this.#count + messages - perMinute
+    if (excess > 0) return Math.max(1, (excess * 60_000) / perMinute)
+    this.#count += messages
+    return 0
+  }
+}
+
+function nameOf(of: QuotaOf): string {
+  return 'key' in of ? `key ${checkId('The id of a key', of.key)}` : `space ${checkId('The name of a space', of.space)}`
+}
+
+function checkQuota(of: QuotaOf, quota: Quota): Quota {
+  for (const field of Object.keys(quota)) {
+    const value = quota[field as keyof Quota]
+    if (!(FIELDS as readonly string[]).includes(field)) throw invalid(`A quota has ${FIELDS.join(', ')}; got "${field}".`)
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 0)) throw invalid(`The quota of ${field} must be a whole number.`)
+    if ('key' in of && field !== 'messagesPerMinute' && value !== undefined) throw invalid('A key has a quota of messages a minute only.')
+  }
+  return Object.fromEntries(Object.entries(quota).filter(([, value]) => value !== undefined)) as Quota
+}

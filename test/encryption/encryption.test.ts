@@ -1,0 +1,167 @@
+import { expect, test } from 'vitest'
+import { doctor } from '../../src/doctor/doctor.ts'
+import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
+import { sessionModel } from '../../src/session/model.ts'
+import { newMasterKey } from '../../src/store/encryption/master-key.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { tracesOf } from '../erase/traces.ts'
+import { useDirectory } from '../store/directory.ts'
+
+const directory = useDirectory()
+const masterKey = newMasterKey()
+const encryption = { masterKey }
+
+const WORDS = ['Quagmire', 'Xanadu', 'Zanzibar', 'Ypsilanti', 'Wolpertinger']
+
+async function fill(store: Store): Promise<void> {
+  const session = await store.create({ id: 's', title: 'Quagmire', tags: ['Xanadu'], metadata: { city: 'Zanzibar' } })
+  await session.append({ id: 'm1', role: 'user', content: 'I live in Ypsilanti' }, { key: 'first' })
+  await session.append([
+    { id: 'm2', role: 'user', content: 'Wolpertinger one' },
+    { id: 'm3', role: 'assistant', content: 'Wolpertinger two' },
+  ])
+  await session.putEntries([{ channel: 'Xanadu', key: 'Zanzibar', value: 'Quagmire' }])
+  for (let i = 0; i < 20; i++) await session.append({ role: 'user', content: `Ypsilanti ${i}` })
+}
+
+async function contents(store: Store, id = 's'): Promise<unknown[]> {
+  const { messages } = await (await store.session(id)).messages({ from: 'start' })
+  return messages.map(({ message }) => (message as { content: unknown }).content)
+}
+
+async function kinds(store: Store): Promise<string[]> {
+  const found: string[] = []
+  for await (const { kind } of doctor(store)) found.push(kind)
+  return found
+}
+
+test('nothing that was said, nor a title, a tag or a digest of it, can be read without the key; with it, everything is as it was said', async () => {
+  const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
+  await fill(store)
+  const before = await contents(store)
+  expect(before.slice(0, 3)).toEqual(['I live in Ypsilanti', 'Wolpertinger one', 'Wolpertinger two'])
+  expect((await store.list()).sessions).toMatchObject([{ id: 's', title: 'Quagmire', tags: ['Xanadu'] }])
+  expect((await store.search('Wolpertinger')).hits).toHaveLength(2)
+  await store.close()
+  expect(tracesOf(directory().path, ...WORDS)).toEqual([])
+
+  const again = await directory().open({ encryption })
+  expect(await contents(again)).toEqual(before)
+  const session = await again.session('s')
+  expect((await session.append({ id: 'm1', role: 'user', content: 'I live in Ypsilanti' })).duplicate).toBe(true)
+  await expect(session.append({ id: 'm1', role: 'user', content: 'elsewhere' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(await kinds(again)).toEqual([])
+})
+
+test('a fork reads what it inherited with its parent’s key, and goes on with its own', async () => {
+  const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
+  await fill(store)
+  const fork = await (await store.session('s')).fork({ id: 'f', at: 'm3' })
+  await fork.append({ role: 'user', content: 'on my own' })
+  const again = await directory().open({ encryption })
+  expect(await contents(again, 'f')).toEqual(['I live in Ypsilanti', 'Wolpertinger one', 'Wolpertinger two', 'on my own'])
+})
+
+test('a wrong master key opens nothing, and is told as such', async () => {
+  await fill(await directory().open({ encryption }))
+  await expect(directory().open({ encryption: { masterKey: newMasterKey() } })).rejects.toMatchObject({
+    code: 'UNREADABLE',
+    details: { reason: 'wrong master key' },
+  })
+})
+
+test('without the master key nothing is read, overwritten or begun; it is never called damage, and checksums can be verified', async () => {
+  await fill(await directory().open({ encryption, limits: { segmentBytes: 1500 } }))
+  const locked = await directory().open()
+  const no = { code: 'UNREADABLE', details: { reason: 'no master key' } }
+  const session = await locked.session('s')
+  await expect(session.messages()).rejects.toMatchObject(no)
+  await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject(no)
+  await expect(session.delete()).rejects.toMatchObject(no)
+  await expect(locked.create({ id: 'new' })).rejects.toMatchObject(no)
+  expect((await locked.list()).sessions).toMatchObject([{ id: 's', status: 'unreadable' }])
+  expect(await kinds(locked)).toEqual(['sealed'])
+  expect(await contents(await directory().open({ encryption }))).toHaveLength(23)
+})
+
+test('what was written before a store was encrypted stays as it is, and everything behind it is sealed', async () => {
+  const plain = await directory().open({ limits: { segmentBytes: 1500 } })
+  const before = await plain.session('s')
+  for (let i = 0; i < 10; i++) await before.append({ id: `p${i}`, role: 'user', content: `plain ${i}` })
+  await plain.close()
+  const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
+  const session = await store.session('s')
+  for (let i = 0; i < 10; i++) await session.append({ id: `s${i}`, role: 'user', content: `Quagmire ${i}` })
+  const again = await (await directory().open({ encryption })).session('s')
+  expect((await again.append({ id: 'p3', role: 'user', content: 'plain 3' })).duplicate).toBe(true)
+  expect((await again.append({ id: 's3', role: 'user', content: 'Quagmire 3' })).duplicate).toBe(true)
+  expect((await again.messages()).messages).toHaveLength(20)
+  expect(await kinds(store)).toEqual([])
+  expect(tracesOf(directory().path, 'Quagmire')).toEqual([])
+})
+
+test('keys are wrapped anew by another master key, and the former one opens nothing any more', async () => {
+  const store = await directory().open({ encryption })
+  await fill(store)
+  await (await store.session('other')).append({ role: 'user', content: 'x' })
+  await store.close()
+  const next = newMasterKey()
+  const both = await directory().open({ encryption: { masterKey: next, formerKeys: [masterKey] } })
+  expect(await both.rotateKeys()).toBe(2)
+  await both.close()
+  await expect(directory().open({ encryption })).rejects.toMatchObject({ details: { reason: 'wrong master key' } })
+  expect(await contents(await directory().open({ encryption: { masterKey: next } }))).toHaveLength(23)
+})
+
+test('a session whose key was destroyed can be read by nobody, and the others as before', async () => {
+  const store = await directory().open({ encryption })
+  await fill(store)
+  await (await store.session('other')).append({ role: 'user', content: 'stays' })
+  expect(await store.destroyKey('s')).toBe(true)
+  await expect(contents(store)).rejects.toMatchObject({ code: 'UNREADABLE', details: { reason: 'no session key' } })
+  await store.close()
+  const again = await directory().open({ encryption })
+  await expect(contents(again)).rejects.toMatchObject({ code: 'UNREADABLE', details: { reason: 'no session key' } })
+  expect(await contents(again, 'other')).toEqual(['stays'])
+  expect(await kinds(again)).toEqual(['sealed'])
+})
+
+test('a line that was put elsewhere, or changed with its checksum, is damage: it was not sealed for that place', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const store = await openStore(engine, { encryption })
+  await (await store.session('a')).append({ role: 'user', content: 'one' })
+  const from = engine.journal(engine.name('default', 'a'))
+  const chunk = await from.read(0, 0)
+  const bytes = Buffer.concat((chunk?.lines ?? []).flatMap((line) => [Buffer.from(line.bytes), Buffer.from('\n')]))
+  const to = engine.journal(engine.name('default', 'b'))
+  await to.append(0, 0, bytes)
+  const b = await (await openStore(engine, { encryption })).session('b')
+  await expect(b.messages()).rejects.toMatchObject({ code: 'DAMAGED' })
+})
+
+test('a master key may be a function’s, and its failures are told', async () => {
+  let fails = false
+  const calls: string[] = []
+  const kms = {
+    id: 'kms',
+    wrap: async (key: Uint8Array, about: string) => {
+      calls.push(`wrap ${about.length}`)
+      return Buffer.from(key).reverse()
+    },
+    unwrap: async (key: Uint8Array) => {
+      if (fails) throw new Error('offline')
+      return Buffer.from(key).reverse()
+    },
+  }
+  const store = await directory().open({ encryption: { masterKey: kms } })
+  await fill(store)
+  expect(calls).toEqual(['wrap 32'])
+  await store.close()
+  fails = true
+  await expect(directory().open({ encryption: { masterKey: kms } })).rejects.toMatchObject({ code: 'UNREADABLE' })
+})
+
+test('a master key that is none is refused at once', async () => {
+  await expect(openStore('memory:', { encryption: { masterKey: 'short' } })).rejects.toThrow(/32 bytes/)
+})

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { Metrics } from '../../src/server/metrics.ts'
+import { Application } from './application.ts'
+
+test('quotas are set by an operator, enforced with 429, and counted; a key has its own', async () => {
+  const metrics = new Metrics()
+  const app = await Application.open({ metrics, quotas: (limit) => metrics.quotaRefused(limit) })
+  expect((await app.get('/quota')).result).toEqual({ sessions: null, bytes: null, messages_per_minute: null })
+  const put = await app.send('PUT', '/quota', { body: { sessions: 1 } })
+  expect(put.result).toEqual({ sessions: 1, bytes: null, messages_per_minute: null })
+  await app.post('/sessions', { session_id: 'a' })
+  expect(await app.post('/sessions', { session_id: 'b' })).toMatchObject({
+    status: 429,
+    error: { code: 'RESOURCE_EXHAUSTED', details: { quota: 'sessions', limit: 1, used: 1 } },
+  })
+  const key = await app.newKey({ scope: 'write' })
+  const [made] = (await app.get('/keys')).result.filter(({ scope }: { scope: string }) => scope === 'write')
+  await app.send('PUT', '/quota', { body: { messages_per_minute: 2, key_id: made.key_id } })
+  const say = (with_: string | null) =>
+    app.post('/sessions/a/messages', { role: 'user', content: 'x' }, with_ === null ? {} : { key: with_ })
+  expect([(await say(key)).status, (await say(key)).status]).toEqual([200, 200])
+  const refused = await say(key)
+  expect(refused).toMatchObject({ status: 429, error: { details: { quota: 'messages_per_minute', limit: 2 } } })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await say(null)).status).toBe(200)
+  expect((await app.send('PUT', '/quota', { body: { messages_per_minute: 2, key_id: 'nobody' } })).status).toBe(404)
+  expect((await app.get('/quota', { key })).status).toBe(403)
+  const told = await (await app.raw('GET', '/metrics')).text()
+  expect(told).toContain('holdfast_quota_refusals_total{limit="sessions"} 1')
+  expect(told).toContain('holdfast_quota_refusals_total{limit="messagesPerMinute"} 1')
+})
+
+test('the audit is handed out to an operator of the space, with reads of shares, and says nothing of what was said', async () => {
+  const app = await Application.open()
+  await app.post('/sessions/a/messages', { role: 'user', content: 'Quagmire' })
+  const { token } = (await app.post('/sessions/a/shares')).result
+  await app.get(`/shared/${token}`, { key: null })
+  await app.get(`/shared/${token}`, { key: null })
+  const { result } = await app.get('/audit')
+  const of = (action: string) => result.filter((entry: { action: string }) => entry.action === action)
+  expect(of('POST /sessions/{id}/messages')).toMatchObject([{ session_id: 'a', status: 200, count: 1 }])
+  expect(of('GET /shared/{token}')).toMatchObject([{ key_id: expect.stringContaining('share '), session_id: 'a', count: 2 }])
+  expect(JSON.stringify(result)).not.toMatch(new RegExp(`Quagmire|${token}`))
+  const other = await app.newKey({ scope: 'admin', space: 'elsewhere' })
+  expect((await app.get('/audit', { key: other })).result.filter(({ space }: { space: string }) => space === 'default')).toEqual([])
+  expect((await app.get('/audit', { key: await app.newKey({ scope: 'write' }) })).status).toBe(403)
+})
+
+test('an operator destroys the key of a session, and nobody reads it any more', async () => {
+  const app = await Application.open({ encryption: { masterKey: Buffer.alloc(32, 9) } })
+  await app.post('/sessions/a/messages', { role: 'user', content: 'x' })
+  expect((await app.send('DELETE', '/sessions/a/key', { key: await app.newKey({ scope: 'write' }) })).status).toBe(403)
+  expect((await app.send('DELETE', '/sessions/a/key')).result).toEqual({ session_id: 'a', destroyed: true })
+  expect((await app.send('DELETE', '/sessions/a/key')).status).toBe(404)
+  const plain = await Application.open()
+  expect((await plain.send('DELETE', '/sessions/a/key')).status).toBe(412)
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import { openStore } from '../../src/store/open-store.ts'
+
+/** A clock that stands until it is moved. */
+function standing(): Clock & { ms: number } {
+  return {
+    ...systemClock,
+    ms: 0,
+    monotonicMs() {
+      return this.ms
+    },
+    now() {
+      return 1_763_200_000_000 + this.ms
+    },
+  } as Clock & { ms: number }
+}
+
+const EXHAUSTED = 'RESOURCE_EXHAUSTED'
+
+test('a space holds as many sessions as it may, however they are made; deleting one makes room', async () => {
+  const clock = standing()
+  const refused: string[] = []
+  const store = await openStore('memory:', { clock, quotas: (limit) => refused.push(limit) })
+  await store.setQuota({ sessions: 2 })
+  const a = await store.create({ id: 'a' })
+  await (await store.session('b')).append({ role: 'user', content: 'x' })
+  await (await store.session('b')).append({ role: 'user', content: 'y' })
+  const no = { code: EXHAUSTED, details: { quota: 'sessions', limit: 2, used: 2 } }
+  await expect(store.create({ id: 'c' })).rejects.toMatchObject(no)
+  await expect((await store.session('c')).append({ role: 'user', content: 'x' })).rejects.toMatchObject(no)
+  await expect(a.fork({ id: 'f' })).rejects.toMatchObject(no)
+  expect(refused).toEqual(['sessions', 'sessions', 'sessions'])
+  await a.delete()
+  clock.ms += 5000
+  await store.create({ id: 'c' })
+  await (await store.in('other').create({ id: 'of another space' })).append({ role: 'user', content: 'x' })
+  await store.close()
+})
+
+test('a space holds as many bytes as it may', async () => {
+  const store = await openStore('memory:', { clock: standing(), quotas: true })
+  await store.setQuota({ bytes: 5000 })
+  const session = await store.session('s')
+  await session.append({ role: 'user', content: 'x'.repeat(3000) })
+  await expect(session.append({ role: 'user', content: 'x'.repeat(3000) })).rejects.toMatchObject({
+    code: EXHAUSTED,
+    details: { quota: 'bytes' },
+  })
+  await store.close()
+})
+
+test('messages a minute are let in as they fade, and a caller is told when to come back', async () => {
+  const clock = standing()
+  const store = await openStore('memory:', { clock, quotas: true })
+  await store.setQuota({ messagesPerMinute: 60 })
+  const session = await store.session('s')
+  for (let i = 0; i < 60; i++) await session.append({ role: 'user', content: 'x' })
+  await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({
+    code: EXHAUSTED,
+    retryable: true,
+    details: { quota: 'messages_per_minute', limit: 60, retry_after: 1 },
+  })
+  clock.ms += 1000
+  await session.append({ role: 'user', content: 'x' })
+  await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({ code: EXHAUSTED })
+  await store.close()
+})
+
+test('without `quotas` nobody is refused, and what was set can be read and taken away', async () => {
+  const store = await openStore('memory:')
+  expect(await store.quota()).toEqual({})
+  expect(await store.setQuota({ sessions: 0, messagesPerMinute: 1 })).toEqual({ sessions: 0, messagesPerMinute: 1 })
+  await store.create({ id: 'a' })
+  expect(await store.setQuota({})).toEqual({})
+  await expect(store.setQuota({ sessions: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  await expect(store.setQuota({ sessions: 1 }, { key: 'k' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  await store.close()
+})
