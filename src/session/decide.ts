@@ -3,10 +3,12 @@
  * place where its record would stand. A condition that does not hold is refused and writes nothing; a repeated key or message id is
  * answered with its first outcome and writes nothing.
  */
+
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
+import { runText, textsOf } from './append-text.ts'
 import { isTip, samePoint } from './branch.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground, isReleased, patched } from './fold.ts'
@@ -34,7 +36,7 @@ import {
   tooMany,
   unexpected,
 } from './refusals.ts'
-import { type Point, type Run, type SessionState, versionOf } from './state.ts'
+import { type Point, type SessionState, versionOf } from './state.ts'
 
 /** What every command may carry. */
 export interface Terms {
@@ -238,21 +240,6 @@ export function append(
     }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
-}
-
-function textsOf(messages: readonly JsonText[]): string {
-  return messages.length === 1 ? (messages[0] as JsonText).text : messages.map(({ text }) => text).join(',')
-}
-
-const runTexts = new WeakMap<Run, string>()
-
-/** Every message of a run says the same of it. */
-function runText(run: Run): string {
-  const known = runTexts.get(run)
-  if (known !== undefined) return known
-  const text = JSON.stringify(run)
-  runTexts.set(run, text)
-  return text
 }
 
 /** New content for a message that has the content `old`, and must have the one `expected`, if that is given. */
