@@ -49,7 +49,7 @@ test.each([
   files.forEach(spoil)
   const spoilt = files.map((file) => readFileSync(file))
   expect(await greet(cli, cache)).toMatchObject({ status: 0, stderr: '' })
-  files.forEach((file, at) => expect(readFileSync(file).equals(spoilt[at] as Buffer)).toBe(false))
+  for (const [at, file] of files.entries()) expect(readFileSync(file).equals(spoilt[at] as Buffer)).toBe(false)
 })
 
 test('where nothing can be kept, commands work all the same', async () => {
