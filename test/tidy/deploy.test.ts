@@ -25,3 +25,17 @@ test('what is deployed serves with options that there are, and stops within the 
   const [, seconds = ''] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
   expect(Number(seconds) * 1000).toBeGreaterThan(Number(stopMs) + 2000)
 })
+
+test('the recipe for Kubernetes uses commands and options that there are, and gives a stop the time it takes', () => {
+  const recipe = read('docs/cookbook.md')
+  const commands = [...recipe.matchAll(/^ +command: \[holdfast, (.+)\]$/gm)].map(([, words = '']) => words.split(', '))
+  expect(commands.map(([name]) => name)).toEqual(['migrate', 'serve', 'work'])
+  const known = read('src/cli/commands.ts') + read('src/cli/command-spec.ts')
+  for (const [name, ...words] of commands) {
+    expect(known).toMatch(new RegExp(`name: '${name}`))
+    for (const option of words.filter((word) => word.startsWith('--'))) expect(known).toMatch(new RegExp(`'(?:-\\w, )?${option}[ ']`))
+  }
+  const [, stopMs = ''] = /stopMs: (\d+)/.exec(read('src/server/limits.ts')) ?? []
+  const [, seconds = ''] = /terminationGracePeriodSeconds: (\d+)/.exec(recipe) ?? []
+  expect(Number(seconds) * 1000).toBeGreaterThan(Number(stopMs) + 2000)
+})
