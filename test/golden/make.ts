@@ -1,7 +1,6 @@
 /**
  * Makes a golden store: a small one that holds every type of record that the library writes, in several segments, as a released version
- * wrote it. Ids and times never change, so that a store made twice is the same. What is made goes to the repository and stays there:
- * every later version has to read it.
+ * wrote it, in clear or sealed with a master key. What is made goes to the repository and stays there: every later version has to read it.
  */
 import { Worker } from '../../src/commit/worker.ts'
 import { doctor } from '../../src/doctor/doctor.ts'
@@ -20,9 +19,9 @@ const ROOT = '/golden'
 const LIMITS = { reserveBytes: 0, segmentBytes: 1500 }
 
 /** What lies in the store, by path; only what is no derived file. */
-export async function makeGolden(): Promise<Files> {
+export async function makeGolden(masterKey?: string): Promise<Files> {
   const disk = new MemoryDisk()
-  const store = await openOn(disk)
+  const store = await openOn(disk, masterKey)
   const talk = await converse(store)
   await family(store, talk)
   await archive(store)
@@ -35,7 +34,7 @@ export async function makeGolden(): Promise<Files> {
   return new Map(kept.filter(([path]) => !path.includes('/feed/')).map(([path, bytes]) => [path.slice(ROOT.length + 1), bytes]))
 }
 
-async function openOn(disk: MemoryDisk): Promise<Store> {
+async function openOn(disk: MemoryDisk, masterKey: string | undefined): Promise<Store> {
   let [time, next] = [Date.UTC(2026, 10, 15), 0]
   const clock: Clock = { now: () => time++, monotonicMs: () => 0, sleep: systemClock.sleep }
   const ids: Ids = {
@@ -44,7 +43,7 @@ async function openOn(disk: MemoryDisk): Promise<Store> {
     hex: (digits) => String(next++).padStart(digits, '0'),
   }
   const engine = await openFilesEngine({ directory: ROOT, disk, keysOf: sessionModel.keysOf, clock, ids, limits: LIMITS })
-  return openStore(engine, { clock, ids, limits: LIMITS })
+  return openStore(engine, { clock, ids, limits: LIMITS, ...(masterKey === undefined ? {} : { encryption: { masterKey } }) })
 }
 
 /** Messages of several shapes, a revert with another way, and all that can be said of a session. */
@@ -138,10 +137,12 @@ async function failSync(store: Store, disk: MemoryDisk): Promise<void> {
 async function spoil(store: Store, disk: MemoryDisk): Promise<void> {
   const session = await store.session('spoiled')
   for (const id of ['s1', 's2', 's3']) await session.append({ id, role: 'user', content: `Said as ${id}.` })
-  const [path, bytes] = [...disk.files].find(([, content]) => content.includes('Said as s2.')) ?? []
-  if (path === undefined || bytes === undefined) throw new Error('There is no such message')
+  const [path, bytes] = [...disk.files].find(([name]) => name.includes('/spoiled-') && name.endsWith('.jsonl')) ?? []
+  if (path === undefined || bytes === undefined) throw new Error('There is no such session')
   const rotten = Buffer.from(bytes)
-  rotten[bytes.indexOf('Said as s2.')] = 0x58
+  // In the second of three records of messages.
+  const at = bytes.indexOf('"messages.appended"', bytes.indexOf('"messages.appended"') + 1)
+  rotten[at + 1] = 0x58
   disk.files.set(path, rotten)
   const findings = []
   for await (const finding of doctor(store, { session: 'spoiled' })) findings.push(finding)
