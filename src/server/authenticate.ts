@@ -19,11 +19,10 @@ export async function authenticate(parts: ServerParts, c: Context): Promise<Prin
     if (parts.nobody !== undefined) return inSubSpace(c, parts.nobody)
     throw refused('Send a key in X-API-Key, or as a bearer in Authorization.')
   }
-  const address = addressOf(c)
-  if (!parts.attempts.allows(address)) parts.attempts.spend(address)
   const found = secret.startsWith('hft_') ? await byToken(parts, secret, cookie !== undefined) : await byKey(parts, secret)
   if (found === undefined) {
-    parts.attempts.spend(address)
+    // Looked up first: behind a proxy everybody has one address, and whoever tries keys there must not lock out those who have one.
+    parts.attempts.spend(addressOf(c))
     throw refused('This key is not known here: it was mistyped, it was revoked, or it has expired.')
   }
   return inSubSpace(c, found)

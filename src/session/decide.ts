@@ -234,10 +234,7 @@ export function append(
       ...(follows.at === null ? {} : { parent: follows.at }),
       ...(terms.at === undefined ? {} : { at: terms.at }),
     }
-    return {
-      write,
-      answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
-    }
+    return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
   }
   return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
 }
