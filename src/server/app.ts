@@ -154,7 +154,6 @@ function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<
 /** A key becomes a cookie that scripts cannot read: the browser does not keep the key itself. */
 async function signIn(parts: ServerParts, c: Context): Promise<Response> {
   const { key } = ((await readJson(c)) ?? {}) as { key?: unknown }
-  if (!parts.attempts.allows(addressOf(c))) parts.attempts.spend(addressOf(c))
   const record = typeof key === 'string' ? await parts.keys.find(key) : undefined
   if (record === undefined) {
     parts.attempts.spend(addressOf(c))

@@ -21,12 +21,6 @@ export class Rate {
     this.#burst = burst
   }
 
-  /** Whether somebody may come now. Costs nothing. */
-  allows(who: string): boolean {
-    const bucket = this.#buckets.get(who)
-    return bucket === undefined || this.#filled(bucket) >= 1
-  }
-
   /** Counts one; RESOURCE_EXHAUSTED if it is one too many. */
   spend(who: string): void {
     const nowMs = this.#clock.monotonicMs()
