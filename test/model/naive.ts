@@ -36,6 +36,8 @@ export class NaiveSession {
   usage = new Map<string, { calls: number; inputTokens: number; outputTokens: number }>()
   /** Operation keys, with what was sent under them. */
   calls = new Map<string, Call>()
+  /** Those of its past: one of them keeps its key for further forks, also if this session was itself made under the same. */
+  readonly #inherited = new Map<string, Call>()
 
   constructor(born: number) {
     this.born = born
@@ -89,8 +91,10 @@ export class NaiveSession {
     this.head = at
     const { title, tags, metadata } = from
     Object.assign(this, { title, tags, metadata })
-    for (const [key, call] of from.calls) {
-      if (call.nodes.length > 0 && call.nodes.every((node) => path.includes(node))) this.calls.set(key, call)
+    for (const [key, call] of [...from.#inherited, ...from.calls]) {
+      if (call.nodes.length === 0 || !call.nodes.every((node) => path.includes(node))) continue
+      this.calls.set(key, call)
+      this.#inherited.set(key, call)
     }
   }
 }
