@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { TROUBLES } from './plan.ts'
+import { SPECIAL_TROUBLES, TROUBLES } from './plan.ts'
 import { simulate } from './run.ts'
 import { simulateStore } from './store/run.ts'
 
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 
 const from = Number(values.from)
 const seeds = Number(values.seeds)
-const focus = TROUBLES.find((trouble) => trouble === values.trouble)
+const focus = [...TROUBLES, ...SPECIAL_TROUBLES].find((trouble) => trouble === values.trouble)
 if (values.trouble !== focus || !Number.isSafeInteger(from) || !Number.isSafeInteger(seeds) || seeds < 1) {
   console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--store] [--trouble KIND] [--until-broken] [--trace FILE]')
   process.exit(2)

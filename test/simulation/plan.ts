@@ -4,10 +4,12 @@ import type { Random } from './random.ts'
 
 /**
  * What goes wrong in a run. `purge` is no failure: sessions are deleted, created again and purged all the time. `carry`: syncs fail, and so do
- * the writes that carry along what they left.
+ * the writes that carry along what they left. What a seed has is picked from here, so a change of this list changes every seed.
  */
 export const TROUBLES = ['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'purge', 'carry', 'all'] as const
-export type Trouble = (typeof TROUBLES)[number]
+/** `directories`: their syncs fail. Only if asked for: whoever has that trouble seldom comes to anything else. */
+export const SPECIAL_TROUBLES = ['directories'] as const
+export type Trouble = (typeof TROUBLES)[number] | (typeof SPECIAL_TROUBLES)[number]
 
 export interface Plan {
   readonly journals: number
@@ -49,6 +51,7 @@ export function makePlan(random: Random, focus?: Trouble, troubles: readonly Tro
       : {}),
     ...(trouble === 'kills' || all ? { death: random.pick([0, 0.01, 0.05]) } : {}),
     ...(full ? { shortWrite: random.pick([0, 0.02]) } : {}),
+    ...(trouble === 'directories' ? { syncDirectory: 0.2 } : {}),
     ...(trouble === 'carry' ? { sync: 0.1, shortWrite: random.pick([0.05, 0.2]) } : {}),
   }
   return {
@@ -64,7 +67,7 @@ export function makePlan(random: Random, focus?: Trouble, troubles: readonly Tro
     capacity: full ? 6000 + random.int(10_000) : Number.POSITIVE_INFINITY,
     refillChance: full ? 0.002 : 0,
     killChance: trouble === 'kills' || all ? random.pick([0.002, 0.01]) : 0,
-    powerLosses: !rescued && (trouble === 'power' || trouble === 'sync' || all) ? random.int(3) : 0,
+    powerLosses: !rescued && (trouble === 'power' || trouble === 'sync' || trouble === 'directories' || all) ? random.int(3) : 0,
     powerLossChance: 0.003,
     powerLossAtEnd: rescued || (trouble !== 'none' && random.chance(0.6)),
     rescued,

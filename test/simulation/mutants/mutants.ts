@@ -89,8 +89,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'directories durable before those above them',
     bug: 'After a sync that failed half-way up, the directories below were taken for durable.',
-    seed: 30_200,
-    trouble: 'sync',
+    seed: 1,
+    trouble: 'directories',
     edits: [
       {
         file: 'src/engines/files/directories.ts',
