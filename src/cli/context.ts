@@ -97,7 +97,7 @@ export class Context {
   }
 
   #open(where: string): Promise<StoreApi> {
-    return isServer(where) ? this.#connect(where) : this.#openHere(where, { brief: true })
+    return isServer(where) ? this.#connect(where) : this.#openHere(where, { brief: true, mayBlock: true })
   }
 
   async #connect(url: string): Promise<StoreApi> {
@@ -117,7 +117,7 @@ export class Context {
 
   async #openHere(
     where: string,
-    options: Pick<OpenOptions, 'wrap' | 'brief' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
+    options: Pick<OpenOptions, 'wrap' | 'brief' | 'mayBlock' | 'redact' | 'migrate' | 'encryption' | 'quotas'> = {},
   ): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {

@@ -23,14 +23,21 @@ const BUNDLE = join(__dirname, 'bundle')
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '\n})'] as const
 const RUNS = 3
 
-let loadedCrypto: object | undefined
-/** Loaded when it is first used: that takes as long as all that `holdfast show` does. */
-const crypto_ = new Proxy({} as typeof import('node:crypto'), {
-  get: (_, name) => {
-    loadedCrypto ??= require('node:crypto') as object
-    return Reflect.get(loadedCrypto, name) as unknown
-  },
-})
+/** Loaded when they are first used: that takes as long as much of what a short command does, and not every one comes to use them. */
+const LAZY: ReadonlyMap<string, object> = new Map(['node:crypto', 'node:fs/promises'].map((name) => [name, lazily(name)]))
+
+function lazily(name: string): object {
+  let loaded: object | undefined
+  return new Proxy(
+    {},
+    {
+      get: (_, field) => {
+        loaded ??= require(name) as object
+        return Reflect.get(loaded, field) as unknown
+      },
+    },
+  )
+}
 
 if (module_.enableCompileCache !== undefined) {
   module_.enableCompileCache()
@@ -46,7 +53,8 @@ function startCached(): void {
   const loaded = new Map<string, { exports: object }>()
   let rejected = false
   const load: Load = (name) => {
-    if (name === 'node:crypto') return crypto_
+    const lazy = LAZY.get(name)
+    if (lazy !== undefined) return lazy
     if (!name.startsWith('./')) return require(name)
     const known = loaded.get(name)
     if (known !== undefined) return known.exports

@@ -33,3 +33,7 @@ function slug(id: string): string {
 function sha256(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
+
+export function keySession(number: number): string {
+  return `sessions.${number}`
+}

@@ -2,7 +2,7 @@
 import { CatalogDoor } from '../catalog/door.ts'
 import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
-import { KEY_SPACE } from '../engine/names.ts'
+import { KEY_SPACE, keySession } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { openFilesEngine } from '../engines/files/engine.ts'
 import type { PostgresPlace } from '../engines/postgres/place.ts'
@@ -11,9 +11,8 @@ import { checkId } from '../session/check.ts'
 import { sessionModel } from '../session/model.ts'
 import { redactor } from '../transfer/redact.ts'
 import { type BeforeAppend, both } from './admission.ts'
-import { Keyring, keySession } from './encryption/keyring.ts'
-import { type MasterKey, masterKeyOf } from './encryption/master-key.ts'
-import { SealedEngine } from './encryption/sealed-engine.ts'
+import type { Keyring } from './encryption/keyring.ts'
+import type { MasterKey } from './encryption/master-key.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import type { StoreParts } from './parts.ts'
 import { type Quota, Quotas } from './quotas.ts'
@@ -42,7 +41,7 @@ export interface OpenOptions {
   readonly wrap?: (engine: Engine) => Engine
   /** For a process that asks once and ends: the catalog needs no thread of its own, which takes longer to start than to answer. @internal */
   readonly brief?: boolean
-  /** For a thread that does nothing else, and may wait for the disk. @internal */
+  /** For a thread or a command that does nothing else, and may wait for the disk. @internal */
   readonly mayBlock?: boolean
 }
 
@@ -63,9 +62,8 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
   const { space = 'default', clock = systemClock, ids = systemIds, limits = {}, wrap = (engine) => engine } = options
   checkId('The name of a space', space)
   const inner = wrap(isEngine(where) ? where : await pick(where, options))
-  const keyring = await keyringOf(inner, options.encryption)
   const indexed = options.encryption?.indexInClear === true
-  const engine = keyring === undefined ? inner : new SealedEngine(inner, keyring, { indexed })
+  const { engine, keyring } = await sealed(inner, options.encryption, indexed)
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && keyring === undefined
@@ -91,13 +89,23 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
   return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
 }
 
-/** The keys of a store; undefined if it has none and is to have none. Without a master key, what they have sealed cannot be read, and nothing be written. */
-async function keyringOf(engine: Engine, encryption: EncryptionOptions | undefined): Promise<Keyring | undefined> {
-  if (encryption === undefined) {
-    const isEncrypted = (await engine.journal(engine.name(KEY_SPACE, keySession(1))).segments()).length > 0
-    return isEncrypted ? new Keyring([]) : undefined
-  }
-  return new Keyring([encryption.masterKey, ...(encryption.formerKeys ?? [])].map(masterKeyOf))
+/** The engine as the session sees it. Without a master key, what keys have sealed cannot be read, and nothing be written. */
+async function sealed(
+  engine: Engine,
+  encryption: EncryptionOptions | undefined,
+  indexed: boolean,
+): Promise<{ engine: Engine; keyring: Keyring | undefined }> {
+  const keys = engine.journal(engine.name(KEY_SPACE, keySession(1)))
+  if (encryption === undefined && (await keys.segments()).length === 0) return { engine, keyring: undefined }
+  // Loaded when it is wanted, as most stores are not encrypted.
+  const [{ Keyring: Keys }, { masterKeyOf }, { SealedEngine }] = await Promise.all([
+    import('./encryption/keyring.ts'),
+    import('./encryption/master-key.ts'),
+    import('./encryption/sealed-engine.ts'),
+  ])
+  const given = encryption === undefined ? [] : [encryption.masterKey, ...(encryption.formerKeys ?? [])]
+  const keyring = new Keys(given.map(masterKeyOf))
+  return { engine: new SealedEngine(engine, keyring, { indexed }), keyring }
 }
 
 function isEngine(where: string | PostgresPlace | Engine): where is Engine {

@@ -1,11 +1,26 @@
 /** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
-import { closeSync, constants, fdatasync, fstatSync, fsync, openSync, readdirSync, readSync, watch, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  watch,
+  writeSync,
+} from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
 
 const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT } = constants
 const FLAGS = { append: O_RDWR | O_APPEND, create: O_RDWR | O_APPEND | O_CREAT, read: O_RDONLY }
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
 export const nodeDisk: Disk = {
   open: async (path, mode) => new NodeFile(await open(path, FLAGS[mode], 0o600)),
@@ -54,7 +69,7 @@ export const nodeDisk: Disk = {
   },
 
   bootId: async () => {
-    if (process.platform === 'linux') return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+    if (process.platform === 'linux') return (await readFile(BOOT_ID, 'utf8')).trim()
     // Rounded, because both clocks drift; a wrong answer costs one sweep.
     return `${hostname()}-${Math.round((Date.now() / 1000 - uptime()) / 60)}`
   },
@@ -79,6 +94,12 @@ export const blockingDisk: Disk = {
   syncDirectory: async (path) => {
     if (process.platform !== 'win32') await sharedSync(path)
   },
+  fileSystem: async (path) => {
+    if (process.platform !== 'linux') return undefined
+    const found = mountOf(realpathSync(path), readFileSync('/proc/self/mountinfo', 'utf8'))
+    return found ?? nodeDisk.fileSystem(path)
+  },
+  bootId: async () => (process.platform === 'linux' ? readFileSync(BOOT_ID, 'utf8').trim() : nodeDisk.bootId()),
 }
 
 interface Sync {

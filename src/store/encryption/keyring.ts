@@ -9,7 +9,7 @@
  * that is live has all keys, at every moment. Its name is `sessions.<number>`.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { KEY_SPACE } from '../../engine/names.ts'
+import { KEY_SPACE, keySession } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { Handle } from '../handle.ts'
@@ -18,10 +18,6 @@ import { purgeNow } from '../purge.ts'
 import { Session } from '../session.ts'
 import { keyMissing, type MasterKey } from './master-key.ts'
 import { SessionKey } from './session-key.ts'
-
-export function keySession(number: number): string {
-  return `sessions.${number}`
-}
 
 /** What the ring holds of one key. */
 export interface WrappedKey {
