@@ -69,7 +69,8 @@ type Due = 'all' | 'former'
 async function dueOf({ journal }: Held, state: SessionState, before: string): Promise<Due | undefined> {
   const segments = await journal.segments()
   if (state.status === 'deleted') {
-    const done = state.purged && segments.length === 1
+    // One that died behind the mark has left everything where it was.
+    const done = state.purged && segments.length === 1 && (segments[0] as number) > state.born
     return !done && (state.purged || (state.deletedAt ?? '') <= before) ? 'all' : undefined
   }
   const [first = 0] = segments

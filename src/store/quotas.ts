@@ -135,22 +135,22 @@ export class Quotas {
   }
 }
 
-/** What was let in during the last minute, in two halves, so that it need not be remembered one by one. */
+/** What was let in during the last minute, as one number that fades, so that it need not be remembered one by one. */
 class Minute {
   readonly #clock: Clock
-  #begunMs: number
+  #fadedMs: number
   #count = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#begunMs = clock.monotonicMs()
+    this.#fadedMs = clock.monotonicMs()
   }
 
-  /** 0 if they may come; otherwise how long to wait. What was let in fades steadily, so that nobody has to wait for a full minute to turn. */
+  /** 0 if they may come; otherwise how long to wait, in milliseconds: never for a full minute to turn. */
   spend(messages: number, perMinute: number): number {
     const nowMs = this.#clock.monotonicMs()
-    this.#count = Math.max(0, this.#count - ((nowMs - this.#begunMs) * perMinute) / 60_000)
-    this.#begunMs = nowMs
+    this.#count = Math.max(0, this.#count - ((nowMs - this.#fadedMs) * perMinute) / 60_000)
+    this.#fadedMs = nowMs
     // More than a minute's worth at once is let in after a minute without any.
     const excess = this.#count === 0 ? 0 : this.#count + messages - perMinute
     if (excess > 0) return Math.max(1, (excess * 60_000) / perMinute)

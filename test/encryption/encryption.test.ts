@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
@@ -164,4 +165,21 @@ test('a master key may be a function’s, and its failures are told', async () =
 
 test('a master key that is none is refused at once', async () => {
   await expect(openStore('memory:', { encryption: { masterKey: 'short' } })).rejects.toThrow(/32 bytes/)
+})
+
+test('of several messages, one that somebody without the key has put in the open is damage', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const store = await openStore(engine, { encryption })
+  const said = ['one', 'two'].map((content) => ({ role: 'user', content }))
+  await (await store.session('a')).append(said)
+  const journal = engine.journal(engine.name('default', 'a'))
+  const [line] = ((await journal.read(0, 0))?.lines ?? []).filter(({ bytes }) => Buffer.from(bytes).includes('messages.appended'))
+  const text = Buffer.from(line?.bytes ?? []).toString()
+  const sealed = /"messages":\["([^"]+)"/.exec(text)?.[1] as string
+  const forged = '{"role":"user","content":"forged"}'.padEnd(sealed.length + 2)
+  const body = Buffer.from(text.replace(`"${sealed}"`, forged).replace(/,"crc":"[0-9a-f]{8}"\}$/, ''))
+  const bytes = Buffer.from(`${body},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}`)
+  expect(await journal.overwrite(0, line?.at as number, line?.bytes as Uint8Array, bytes)).toBe(true)
+  const { messages } = await (await (await openStore(engine, { encryption })).session('a')).messages()
+  expect(JSON.stringify(messages)).not.toContain('forged')
 })

@@ -4,9 +4,9 @@ import { filesOf } from '../store/files-of.ts'
 export function formsOf(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const base64 = [0, 1, 2].map((offset) => {
-    const encoded = Buffer.from(`${'x'.repeat(offset)}${text}`).toString('base64')
-    // Without the ends, which depend on what stands around it.
-    return encoded.slice(offset === 0 ? 0 : 4, -4)
+    const bytes = Buffer.from(`${'x'.repeat(offset)}${text}`)
+    // All characters that the text alone decides: fewer, and ciphertext would have them by chance.
+    return bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6))
   })
   return [text, json, JSON.stringify(json).slice(1, -1), ...base64, ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_'))]
 }

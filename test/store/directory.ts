@@ -1,5 +1,5 @@
 /** Stores in a real directory, for one test. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
@@ -14,6 +14,8 @@ export interface Directory {
   readonly path: string
   /** Opens the store once more, as another process would; closed when the test is over. */
   open(options?: OpenOptions & { readonly disk?: Disk }): Promise<Store>
+  /** Begins anew, in a test that does the same thing many times. */
+  empty(): Promise<void>
 }
 
 /** Registers the making and removing of a directory for each test of a file. Nothing is synced: no test with it loses power. */
@@ -35,6 +37,12 @@ export function useDirectory(): () => Directory {
       const store = await openStore(engine, options)
       stores.push(store)
       return store
+    },
+    empty: async () => {
+      for (const store of stores) await store.close()
+      stores = []
+      await rm(path, { recursive: true })
+      await mkdir(path)
     },
   })
 }

@@ -101,6 +101,7 @@ export class Keyring {
     const found = await this.#read(id)
     // A session whose key was destroyed gets no other: what is written to it could not be read together with what it was.
     if (found === 'destroyed') throw keyMissing('gone')
+    if (found !== undefined && make) await this.#complete(id)
     const key = found ?? (make ? await this.#make(id, journal) : undefined)
     if (key === undefined) return undefined
     this.#current.delete(journal)
@@ -109,63 +110,81 @@ export class Keyring {
     return key
   }
 
-  /** Destroys the key of a journal, for good and everywhere. False if there is none. */
+  /** Destroys the key of a journal, for good and everywhere. False if there is none. One that was interrupted is brought to its end. */
   async destroy(journal: string): Promise<boolean> {
     const id = keyId(journal)
-    const session = await this.#session()
-    const message = await messageOf(session, id)
-    if (message === undefined || wrappedOf(message) === undefined) return false
-    await eraseIn(session, id)
-    this.#kept.delete(id)
-    this.#current.delete(journal)
-    return true
+    for (;;) {
+      const session = await this.#session()
+      try {
+        const copies = [await messageOf(session, id), await messageOf(session, copyOf(id))].filter((one) => one !== undefined)
+        if (copies.length > 0) await destroyIn(session, id)
+        if ((await this.#statusOf(session)) === 'deleted') continue
+        this.#kept.delete(id)
+        this.#current.delete(journal)
+        return copies.some((one) => wrappedOf(one) !== undefined)
+      } catch (error) {
+        // All keys were wrapped anew meanwhile, and lie elsewhere.
+        if ((await this.#statusOf(session)) !== 'deleted') throw error
+      }
+    }
   }
 
-  /** Wraps every key anew, by the first master key. Tells how many there are. Safe to interrupt and to repeat. */
+  /**
+   * Wraps every key anew, by the first master key. Tells how many there are. Safe to interrupt, to repeat, and to do from several processes at
+   * once: all copy into the same next session, which nobody deletes while the one before it is live.
+   */
   async rewrap(onProgress?: (done: number) => void): Promise<number> {
     const [master] = this.#masters
     if (master === undefined) throw keyMissing('locked')
-    const from = await this.#session()
-    const number = this.#number
-    const to = await this.#nextSession(number)
     for (;;) {
+      const from = await this.#session()
+      if ((await this.#statusOf(from)) === 'absent') return 0
+      const [number, to] = [this.#number, await this.#nextSession()]
       const version = await from.version()
       const done = new Set<string>()
-      for await (const { id, key } of keysIn(from)) {
-        if (await this.#rewrapOne(to, id, key, master)) done.add(id)
-        onProgress?.(done.size)
-      }
+      let isMixed = false
       try {
+        for await (const { id, key } of keysIn(from)) {
+          const there = await this.#rewrapOne(to, id, key, master)
+          if (there === 'mixed') isMixed = true
+          if (there !== 'destroyed') done.add(id)
+          onProgress?.(done.size)
+        }
         await from.delete({ expect: version })
       } catch (error) {
-        // Somebody has made or destroyed a key meanwhile.
-        if (error instanceof HoldfastError && error.code === 'CONFLICT') continue
+        // Somebody has made or destroyed a key meanwhile, or has wrapped them all and was first.
+        if (error instanceof HoldfastError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')) continue
         throw error
       }
-      await this.#purge(from.id)
-      return done.size
+      // Also what was left by one that ended between deleting and purging.
+      for (let n = 1; n <= number; n++) await this.#purge(keySession(n))
+      // Of an attempt by another master key, which was given up, nothing stays either: once more, into a session that nothing is in.
+      if (!isMixed) return done.size
     }
   }
 
-  /** False if it was destroyed. */
-  async #rewrapOne(to: Session, id: string, key: WrappedKey | undefined, master: MasterKey): Promise<boolean> {
-    const there = await messageOf(to, id)
+  /** `mixed`: the session that it is put into has it wrapped by another master key too. */
+  async #rewrapOne(to: Session, id: string, key: WrappedKey | undefined, master: MasterKey): Promise<'wrapped' | 'mixed' | 'destroyed'> {
     if (key === undefined) {
-      if (there !== undefined) await eraseIn(to, id)
-      return false
+      await destroyIn(to, id)
+      return 'destroyed'
     }
-    if (there === undefined) await put(to, id, await wrap(await this.#secret(id, key), id, key.journal, master))
-    return true
+    const there = await messageOf(to, id)
+    const before = there === undefined ? undefined : wrappedOf(there)
+    if (before === undefined || before.master === master.id) {
+      await put(to, id, before ?? (await wrap(await this.#secret(id, key), id, key.journal, master)))
+      return 'wrapped'
+    }
+    const anew = await wrap(await this.#secret(id, key), id, key.journal, master)
+    for (const one of [id, copyOf(id)]) await to.replace(one, anew).catch(ifMissing)
+    return 'mixed'
   }
 
-  /** A session that nothing is in, behind those that were used. What an attempt has left that was given up goes. */
-  async #nextSession(number: number): Promise<Session> {
-    for (let n = number + 1; ; n++) {
+  /** The session behind the one that has all keys. One that was deleted is passed over, like by everybody else. */
+  async #nextSession(): Promise<Session> {
+    for (let n = this.#number + 1; ; n++) {
       const session = this.#open(n)
-      const status = await this.#statusOf(session)
-      if (status === 'absent') return session
-      if (status === 'live') await session.delete()
-      await this.#purge(session.id)
+      if ((await this.#statusOf(session)) !== 'deleted') return session
     }
   }
 
@@ -189,6 +208,14 @@ export class Keyring {
       if (found === 'destroyed') throw keyMissing('gone')
       if (found !== undefined) return found
     }
+  }
+
+  /** Whoever made a key may have died before it was there twice: nothing is sealed with one that a rotten line could cost. */
+  async #complete(id: string): Promise<void> {
+    const session = await this.#session()
+    const [message, copy] = [await messageOf(session, id), await messageOf(session, copyOf(id))]
+    const key = message === undefined ? undefined : wrappedOf(message)
+    if (key !== undefined && copy === undefined) await put(session, id, key)
   }
 
   async #read(id: string): Promise<SessionKey | 'destroyed' | undefined> {
@@ -284,12 +311,23 @@ function ifConflict(error: unknown): void {
   if (!(error instanceof HoldfastError) || error.code !== 'CONFLICT') throw error
 }
 
-async function eraseIn(session: Session, id: string): Promise<void> {
+function ifMissing(error: unknown): void {
+  if (!(error instanceof HoldfastError) || error.code !== 'NOT_FOUND') throw error
+}
+
+/** Takes the place of a key that was destroyed before it was there, so that nobody who is late puts it. */
+const DESTROYED = { destroyed: true }
+
+async function destroyIn(session: Session, id: string): Promise<void> {
   for (const one of [id, copyOf(id)]) {
-    await session.erase(one).catch((error: unknown) => {
-      if (!(error instanceof HoldfastError) || error.code !== 'NOT_FOUND') throw error
-    })
+    // Unless it is there by now, because somebody has put it between, what stands there has rotted.
+    if (!(await holds(session, one))) await session.append(DESTROYED, { ids: [one] }).catch(ifConflict)
+    if (await holds(session, one)) await session.erase(one)
   }
+}
+
+async function holds(session: Session, id: string): Promise<boolean> {
+  return (await session.message(id).catch(ifMissing)) !== undefined
 }
 
 function copyOf(id: string): string {

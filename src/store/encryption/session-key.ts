@@ -99,9 +99,7 @@ export class SessionKey {
     if (!Array.isArray(messages)) return { ...shown, ...payload }
     const opened: Json[] = []
     for (const [index, message] of messages.entries()) {
-      // What was written over is in the open, and says nothing.
-      const one =
-        typeof message === 'string' ? this.#unseal(this.#records, this.#identity(record, index), message) : JSON.stringify(message)
+      const one = isErased(message) ? '{}' : this.#unseal(this.#records, this.#identity(record, index), message)
       if (one === undefined) return undefined
       opened.push(JSON.parse(one))
     }
@@ -172,6 +170,11 @@ export class SessionKey {
   #identity({ id, type }: Identity, part: string | number): string {
     return `${this.journal}\0${id}\0${type}\0${part}`
   }
+}
+
+/** What was written over is in the open, and says nothing. Anything else in the open was put there by somebody who has no key. */
+function isErased(message: Json): boolean {
+  return typeof message === 'object' && JSON.stringify(message) === '{}'
 }
 
 type Identity = Pick<JournalRecord, 'id' | 'type'>
