@@ -42,9 +42,6 @@ export interface Asked<K> {
   readonly known: K
 }
 
-/** Keys are not needed, and making them takes as long as reading a message. */
-const model = { ...sessionModel, keysOf: () => [] }
-
 /** Ends of journals that are kept. */
 const KEPT = 256
 /** Of a journal that cannot be read, nothing is known. */
@@ -227,7 +224,7 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
 }
 
 function newTail(journal: Journal): Omit<Seen, 'isHot'> {
-  return { journal, tail: new Tail(journal, model, { readsKeys: false }) }
+  return { journal, tail: new Tail(journal, sessionModel, { readsKeys: false }) }
 }
 
 /** What a catalog knows once it has this row and nothing else. */

@@ -153,9 +153,9 @@ export class JournalFold {
     if (pos !== at) return { kind: 'nothing', why: 'misplaced' }
     this.#takeRoot(true)
     if (this.#ids.has(record.id)) return { kind: 'nothing', why: 'repeated' }
-    const place = { at, end: at + bytes.length + 1, crc }
-    this.#count(record, place)
-    return { kind: 'counted', carried: false, record, ...place }
+    const counted = { kind: 'counted', carried: false, record, at, end: at + bytes.length + 1, crc } as const
+    this.#count(record, counted)
+    return counted
   }
 
   /**

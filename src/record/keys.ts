@@ -22,6 +22,14 @@ export interface KeyEntry {
   readonly digest: string
 }
 
+/** A record whose messages have ids that were made from its own: their keys can be told from this, and hardly anybody asks for them. */
+export interface MadeIds extends Pick<KeyEntry, 'at' | 'length' | 'crc'> {
+  /** The id of the record. */
+  readonly id: string
+  /** How many messages it has. */
+  readonly count: number
+}
+
 /** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 

@@ -104,8 +104,8 @@ export function command(terms: Terms, decide: Deciding, options: CommandOptions 
       const { inherited } = terms
       if (state.past.length > 0 && keys.length > 0 && inherited?.born !== state.born)
         return { refuse: new InheritedKeysNeeded(state, keys) }
-      const known: Known = (key) => found(key) ?? inherited?.known.get(key)
-      const first = operationKey === undefined ? undefined : known(operationKey)
+      const known: Known = (key, kind) => found(key, kind) ?? inherited?.known.get(key)
+      const first = operationKey === undefined ? undefined : known(operationKey, 'operation')
       if (first !== undefined)
         return first.digest === terms.digest ? repeated(state, first, options) : { refuse: otherBody('key', terms.key as string) }
       const before = state.status === 'live' ? options.before?.(state, known) : undefined

@@ -15,8 +15,8 @@ export interface Operation<S, R> {
   readonly refused?: (error: unknown) => void
 }
 
-/** What is known of a key: the last record that holds it. */
-export type Known = (key: KeyHash) => KeyEntry | undefined
+/** What is known of a key: the last record that holds it. To say that it is an operation's spares looking for it among messages. */
+export type Known = (key: KeyHash, kind?: 'operation') => KeyEntry | undefined
 
 /** A record that was placed. */
 export interface Placed {

@@ -81,7 +81,9 @@ export function apply(state: SessionState, counted: Counted): SessionState {
   if (isBackground(record.type)) return next
   // Without its first record, a session is still one: its identity is lost and nothing else.
   const status = next.status === 'absent' ? 'live' : next.status
-  return changed(next, { status, updatedAt: record.at, version: versionOf(counted) })
+  const stamp = { status, updatedAt: record.at, version: versionOf(counted) }
+  // What was made just now is nobody else's yet, and need not be copied once more.
+  return next === state ? changed(state, stamp) : Object.assign(next, stamp)
 }
 
 function payloadOf<T>(record: JournalRecord): T {

@@ -1,6 +1,6 @@
 /** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
 import type { Counted } from '../record/fold.ts'
-import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import { hashKey, type KeyEntry, type KeyHash, type MadeIds } from '../record/keys.ts'
 import { isSealed } from '../record/sealing.ts'
 import { digestOf } from './json-text.ts'
 import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
@@ -11,7 +11,27 @@ export const NO_DIGEST = '0'.repeat(32)
 /** The keys of a sealed record as its line has them; a digest is '' if there is none. */
 export type SealedKeys = readonly (readonly [key: KeyHash, index: number, digest: string])[]
 
-export function keysOf({ record, hashes, at, end, crc }: Counted): readonly KeyEntry[] {
+export function keysOf(counted: Counted): readonly KeyEntry[] {
+  const made = madeIds(counted)
+  return made === undefined ? sentKeys(counted) : [...sentKeys(counted), ...keysOfMade(made)]
+}
+
+/** The messages of a record whose writer had given none of them an id. */
+export function madeIds({ record, at, end, crc }: Counted): MadeIds | undefined {
+  const { type, id, messages, ids, keys } = record
+  if (type !== 'messages.appended' || ids !== undefined || (isSealed(record) && keys !== undefined)) return undefined
+  // One message alone is sealed as such.
+  return { id, count: Array.isArray(messages) ? messages.length : 1, at, length: end - at, crc }
+}
+
+export function keysOfMade({ id, count, at, length, crc }: MadeIds): readonly KeyEntry[] {
+  return Array.from({ length: count }, (_, index) => {
+    return { key: hashKey('message', messageId(id, undefined, index)), at, length, crc, index, digest: NO_DIGEST }
+  })
+}
+
+/** All the others. */
+export function sentKeys({ record, hashes, at, end, crc }: Counted): readonly KeyEntry[] {
   const entries: KeyEntry[] = []
   const add = (key: KeyHash, index: number, digest: string): void => {
     entries.push({ key, at, length: end - at, crc, index, digest })
@@ -20,15 +40,11 @@ export function keysOf({ record, hashes, at, end, crc }: Counted): readonly KeyE
     // Its writer has listed them, with digests that say nothing without the key, so that nobody needs to open it for them.
     for (const [hash, index, blinded] of (record.keys as SealedKeys | undefined) ?? [])
       add(hash, index, blinded === '' ? NO_DIGEST : blinded)
-    if (record.keys !== undefined || record.type !== 'messages.appended') return entries
-    // It has none but those of its messages, whose ids were made from its own.
-    const count = Array.isArray(record.messages) ? record.messages.length : 1
-    for (let index = 0; index < count; index++) add(hashKey('message', messageId(record.id, undefined, index)), index, NO_DIGEST)
     return entries
   }
   const { key, digest = NO_DIGEST } = record as Keyed
   if (typeof key === 'string') add(hashKey('operation', key), 0, digest)
-  if (record.type === 'messages.appended') {
+  if (record.type === 'messages.appended' && record.ids !== undefined) {
     const { messages, ids } = record as unknown as MessagesAppended
     messages.forEach((message, index) => {
       const given = ids?.[index]

@@ -1,9 +1,7 @@
 /** The session as a model for a replica. */
-import type { Counted } from '../record/fold.ts'
-import type { KeyEntry } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 import { apply } from './fold.ts'
-import { keysOf } from './keys.ts'
+import { keysOf, keysOfMade, madeIds, sentKeys } from './keys.ts'
 import { INITIAL, type SessionState } from './state.ts'
 
 export const sessionModel = {
@@ -13,6 +11,7 @@ export const sessionModel = {
   /** A field that an older version did not write has its initial value. */
   restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
-  keysOf: (counted: Counted): readonly KeyEntry[] => keysOf(counted),
+  keysOf,
+  keysInParts: { sent: sentKeys, made: madeIds, ofMade: keysOfMade },
   keysFrom: (state: SessionState): number => state.born,
 }

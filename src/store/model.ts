@@ -1,7 +1,14 @@
 /** What a replica keeps of a journal. Pure: a state is a value, and the same records give the same state in every process. */
 import type { Counted } from '../record/fold.ts'
-import type { KeysOf } from '../record/keys.ts'
+import type { KeyEntry, KeysOf, MadeIds } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
+
+export interface KeysInParts {
+  /** Those that a caller sent. */
+  readonly sent: KeysOf
+  readonly made: (counted: Counted) => MadeIds | undefined
+  readonly ofMade: (made: MadeIds) => readonly KeyEntry[]
+}
 
 export interface Model<S> {
   readonly initial: S
@@ -11,6 +18,8 @@ export interface Model<S> {
   checkpoint(state: S): JsonObject
   restore(checkpoint: JsonObject): S
   readonly keysOf: KeysOf
+  /** The same in two parts, so that hashes are made of those only that somebody may ask for. All at once, unless given. */
+  readonly keysInParts?: KeysInParts
   /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
   readonly mayCheckpoint?: (state: S) => boolean
   /** Keys of segments that begin before this position belong to an earlier incarnation. */

@@ -21,8 +21,9 @@ import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { Draft, JsonObject, SealReason } from '../record/record.ts'
-import type { Decision, Operation } from '../session/decision.ts'
+import type { Decision, Known, Operation } from '../session/decision.ts'
 import type { Model } from './model.ts'
+import { SegmentKeys } from './segment-keys.ts'
 import { type Damage, type PlacedGroup, Tail } from './tail.ts'
 
 export interface ReplicaOptions<S> {
@@ -120,7 +121,7 @@ export class Replica<S> {
 
   /** What is known of keys in the current incarnation: the last record that holds each. */
   find(keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
-    return this.submit({ keys, readOnly: true, decide: (_, known) => ({ answer: keys.map(known) }) })
+    return this.submit({ keys, readOnly: true, decide: (_, known) => ({ answer: keys.map((key) => known(key)) }) })
   }
 
   /** Stretches of what was read so far that nobody wrote like that; a thousand at most. */
@@ -259,7 +260,7 @@ export class Replica<S> {
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
     const counted: Counted[] = []
-    const keys = new Map<KeyHash, KeyEntry>()
+    const keys = new SegmentKeys(model)
     let applied = 0
     let state = tail.state
     let urgent = false
@@ -268,12 +269,12 @@ export class Replica<S> {
       for (; applied < counted.length; applied++) {
         const record = counted[applied] as Counted
         state = model.apply(state, record)
-        for (const entry of model.keysOf(record)) keys.set(entry.key, entry)
+        keys.add(record)
       }
     }
     for (const item of waiting) {
       applyAll()
-      const decision = decide(item, state, (key) => keys.get(key) ?? this.#known(item, key, state))
+      const decision = decide(item, state, (key, kind) => keys.get(key, kind) ?? this.#known(item, key, state, kind))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
         if (planned.length === 0) return { group, planned, counted, applied, keys, state, urgent, opens: decision.opens }
         break
@@ -305,8 +306,8 @@ export class Replica<S> {
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
-  #known(item: Waiting<S>, key: KeyHash, state: S): KeyEntry | undefined {
-    const entry = this.#tail.keys.get(key) ?? item.known.get(key)
+  #known(item: Waiting<S>, key: KeyHash, state: S, kind?: 'operation'): KeyEntry | undefined {
+    const entry = this.#tail.keys.get(key, kind) ?? item.known.get(key)
     // By the state planned so far: an incarnation may begin in this very group.
     return entry !== undefined && entry.at >= this.#options.model.keysFrom(state) ? entry : undefined
   }
@@ -420,7 +421,7 @@ function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): Waiting<
 }
 
 /** A mistake inside one operation is told to its caller and stops no other. */
-function decide<S>(item: Waiting<S>, state: S, known: (key: KeyHash) => KeyEntry | undefined): Decision<unknown> {
+function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<unknown> {
   try {
     return item.operation.decide(state, known)
   } catch (error) {

@@ -5,11 +5,11 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Counted, type Damaged, JournalFold, type Seal } from '../record/fold.ts'
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { history } from './history.ts'
 import type { Model } from './model.ts'
+import { SegmentKeys } from './segment-keys.ts'
 
 /** A stretch of a journal that could not be read as what somebody wrote. */
 export interface Damage extends Omit<Damaged, 'kind'> {
@@ -22,7 +22,7 @@ export interface PlacedGroup<S> {
   readonly counted: readonly Counted[]
   /** How many of those are in `keys` and `state` already: the last one need not be before the group stands. */
   readonly applied: number
-  readonly keys: ReadonlyMap<KeyHash, KeyEntry>
+  readonly keys: SegmentKeys
   readonly state: S
 }
 
@@ -33,7 +33,7 @@ export class Tail<S> {
   readonly #model: Model<S>
   readonly #readsKeys: boolean
 
-  keys = new Map<KeyHash, KeyEntry>()
+  keys: SegmentKeys
   damage: Damage[] = []
   /** False if what was read last could not be made durable. */
   barrier = true
@@ -62,12 +62,13 @@ export class Tail<S> {
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
   #suspectFrom: number | undefined
 
-  /** `readsKeys` is false for a model that knows of none: then what is held here is not what the segments hold, and is handed to nobody. */
+  /** `readsKeys` is false for who needs none. */
   constructor(journal: Journal, model: Model<S>, { readsKeys = true }: { readonly readsKeys?: boolean } = {}) {
     this.#journal = journal
     this.#model = model
     this.#readsKeys = readsKeys
     this.#state = model.initial
+    this.keys = new SegmentKeys(model)
   }
 
   /**
@@ -210,12 +211,12 @@ export class Tail<S> {
       this.#fold.accept(record)
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
-    for (const [key, entry] of keys) this.keys.set(key, entry)
+    this.keys.addAll(keys)
     let next = state
     for (let i = applied; i < counted.length; i++) {
       const record = counted[i] as Counted
       next = this.#model.apply(next, record)
-      for (const entry of this.#model.keysOf(record)) this.keys.set(entry.key, entry)
+      this.keys.add(record)
     }
     this.#setState(next)
     this.#known = true
@@ -337,7 +338,7 @@ export class Tail<S> {
     this.#fold = new JournalFold(segment, successor)
     this.#setState(this.#model.initial)
     this.#covered = segment
-    this.keys = new Map()
+    this.keys = new SegmentKeys(this.#model)
     this.damage = []
     this.#hasErasure = false
     this.#lastSeal = undefined
@@ -349,11 +350,11 @@ export class Tail<S> {
     // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
     // Nor are they handed over where something was erased: the digests that are held here are of what it was.
     if (this.#readsKeys && this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
-      this.#journal.remember(this.segment, segment, this.keys)
+      this.#journal.remember(this.segment, segment, this.keys.all())
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
     this.#hasErasure = false
-    this.keys = new Map()
+    this.keys = new SegmentKeys(this.#model)
     this.#next = segment
     this.end = segment
   }
@@ -369,7 +370,7 @@ export class Tail<S> {
     else if (verdict.kind === 'counted') {
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       this.#hasErasure ||= verdict.record.type === 'message.erased'
-      for (const entry of this.#model.keysOf(verdict)) this.keys.set(entry.key, entry)
+      if (this.#readsKeys) this.keys.add(verdict)
     }
   }
 
