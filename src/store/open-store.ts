@@ -59,9 +59,20 @@ export interface EncryptionOptions {
  * memory, with `memory:`; or one on an engine of your own.
  */
 export async function openStore(where: string | PostgresPlace | Engine, options: OpenOptions = {}): Promise<Store> {
-  const { space = 'default', clock = systemClock, ids = systemIds, limits = {}, wrap = (engine) => engine } = options
+  const { space = 'default', wrap = (engine) => engine } = options
   checkId('The name of a space', space)
-  const inner = wrap(isEngine(where) ? where : await pick(where, options))
+  if (isEngine(where)) return storeOn(wrap(where), where, space, options)
+  const engine = wrap(await pick(where, options))
+  try {
+    return await storeOn(engine, where, space, options)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, space: string, options: OpenOptions): Promise<Store> {
+  const { clock = systemClock, ids = systemIds, limits = {} } = options
   const indexed = options.encryption?.indexInClear === true
   const { engine, keyring } = await sealed(inner, options.encryption, indexed)
   const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
@@ -78,13 +89,7 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
     ...(keyring === undefined ? {} : { keyring }),
   }
   keyring?.attach(shared)
-  if (options.encryption !== undefined) {
-    await keyring?.check().catch(async (error: unknown) => {
-      // Whoever brought an engine closes it.
-      if (!isEngine(where)) await engine.close()
-      throw error
-    })
-  }
+  if (options.encryption !== undefined) await keyring?.check()
   if (options.redact !== true) return new Store(parts)
   return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
 }

@@ -34,9 +34,14 @@ export function useDirectory(): () => Directory {
     path,
     open: async ({ disk = unsynced, ...options } = {}) => {
       const engine = await openFilesEngine({ directory: path, keysOf: sessionModel.keysOf, disk, ...options })
-      const store = await openStore(engine, options)
-      stores.push(store)
-      return store
+      try {
+        const store = await openStore(engine, options)
+        stores.push(store)
+        return store
+      } catch (error) {
+        await engine.close()
+        throw error
+      }
     },
     empty: async () => {
       for (const store of stores) await store.close()
