@@ -6,6 +6,7 @@ import type { Engine, Journal, Oddity } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
+import { absent } from '../session/refusals.ts'
 import type { SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
@@ -44,7 +45,7 @@ export async function* doctor(
   const { engine, space } = parts
   if (session !== undefined) {
     const name = engine.name(space, checkId('The id of a session', session))
-    if (await isAbsent(parts, name)) throw new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { session_id: session } })
+    if (await isAbsent(parts, name)) throw absent(session)
     const verdicts = new Verdicts(parts)
     yield* verdicts.of(name, examine(parts, name, session))
     await verdicts.tell()

@@ -6,6 +6,7 @@ import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
+import { absent } from '../session/refusals.ts'
 import { Handle, type WriteOptions } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import { authenticate } from './authenticate.ts'
@@ -104,7 +105,7 @@ function callOf(parts: ServerParts, route: Route, c: Context, principal: Princip
 export async function requireOwner(store: Store, id: string, owner: string, creates: boolean): Promise<void> {
   const state = await new Handle(store.parts, id).state()
   if (state.status !== 'absent' && state.owner === owner) return
-  if (state.status !== 'absent' || !creates) throw absent()
+  if (state.status !== 'absent' || !creates) throw absent(id)
   try {
     await store.create({ id, owner })
   } catch (error) {
@@ -112,10 +113,6 @@ export async function requireOwner(store: Store, id: string, owner: string, crea
     if (!(error instanceof HoldfastError && error.code === 'ALREADY_EXISTS')) throw error
     await requireOwner(store, id, owner, false)
   }
-}
-
-function absent(): HoldfastError {
-  return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
 }
 
 /** What is told apart neither by session nor by owner is not for somebody who is bound to one. */

@@ -3,6 +3,11 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from './state.ts'
 
+export function absent(session: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `There is no session "${session}".`, { details: { reason: 'absent', session_id: session } })
+}
+
+/** Of a session that is absent, a state does not tell which one. */
 export function notFound(state: SessionState): HoldfastError {
   if (state.status === 'absent') return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
   if (state.purged) return new HoldfastError('NOT_FOUND', 'The session was deleted and purged.', { details: { reason: 'purged' } })

@@ -5,6 +5,7 @@ import { checkId } from '../session/check.ts'
 import { create, InheritedKeysNeeded, type Outcome, requireLive, type Terms } from '../session/decide.ts'
 import type { Operation } from '../session/decision.ts'
 import { digestOf } from '../session/json-text.ts'
+import { absent } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
 import { isDamaged } from './info.ts'
 import type { StoreParts } from './parts.ts'
@@ -59,14 +60,19 @@ export class Handle {
     if (state.status === 'absent' && isDamaged(replica.damage)) {
       throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')
     }
-    const live = requireLive(state)
+    const live = this.#live(state)
     if (live.erasing.length === 0) return live
     // Somebody has died while erasing. Until it is done, at least nobody is shown what was to be erased.
     const { finishErasures } = await import('./erase.ts')
     await finishErasures(this).catch((error: unknown) => {
       if (!(error instanceof HoldfastError)) throw error
     })
-    return requireLive((await replica.read()).state)
+    return this.#live((await replica.read()).state)
+  }
+
+  #live(state: SessionState): SessionState {
+    if (state.status === 'absent') throw absent(this.id)
+    return requireLive(state)
   }
 
   async transcript(): Promise<Transcript> {
@@ -111,7 +117,8 @@ export class Handle {
         this.#wasThere = true
         return outcome
       } catch (error) {
-        if (!(error instanceof InheritedKeysNeeded)) throw error
+        if (!(error instanceof InheritedKeysNeeded))
+          throw error instanceof HoldfastError && error.details.reason === 'absent' ? absent(this.id) : error
         const known = await new Transcript(this.parts, this.id, error.state).findInPast(error.keys)
         full = { ...terms, inherited: { born: error.state.born, known } }
       }

@@ -61,7 +61,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect((contents[0] as { text: string }).text).toContain('In the garden.')
     const prompt = await client.getPrompt({ name: 'resume_session', arguments: { session_id: 'a/b c' } })
     expect(JSON.stringify(prompt.messages)).toContain('In the garden.')
-    await expect(call(client, 'read_session', { session_id: 'nobody' })).rejects.toThrow('There is no such session')
+    await expect(call(client, 'read_session', { session_id: 'nobody' })).rejects.toThrow(/There is no session ."nobody/)
     await expect(call(client, 'append_message', { session_id: 'a', content: 'x' })).rejects.toThrow('append_message')
   })
 
@@ -159,15 +159,15 @@ describe('at a server', () => {
       return isError === true ? content : undefined
     }
     for (const tool of ['read_session', 'get_context', 'append_message', 'fork_session', 'commit_session']) {
-      expect(await refused(tool, 'theirs')).toMatchObject([{ text: 'There is no such session.' }])
+      expect(await refused(tool, 'theirs')).toMatchObject([{ text: 'There is no session "theirs".' }])
     }
     // Looking at what is not there makes nothing.
-    expect(await refused('read_session', 'mine')).toMatchObject([{ text: 'There is no such session.' }])
+    expect(await refused('read_session', 'mine')).toMatchObject([{ text: 'There is no session "mine".' }])
     expect((await app.get('/sessions/mine')).status).toBe(404)
     await call(client, 'append_message', { session_id: 'mine', content: 'the parcel of kim' })
     expect((await app.get('/sessions/mine')).result).toMatchObject({ owner: 'kim', message_count: 1 })
     expect(await call(client, 'read_session', { session_id: 'mine' })).toMatchObject({ messages: [{ text: 'the parcel of kim' }] })
-    await expect(client.readResource({ uri: 'session://theirs' })).rejects.toThrow('There is no such session.')
+    await expect(client.readResource({ uri: 'session://theirs' })).rejects.toThrow('There is no session "theirs".')
   })
 
   test('what an agent writes is written down: who, with which tool, to which session', async () => {

@@ -209,10 +209,10 @@ test.each([
   ['fork', 'nope'],
   ['delete', 'nope'],
   ['restore', 'nope'],
-])('%s of a session that is not there exits with 3', async (...words) => {
+])('%s of a session that is not there exits with 3, and tells which one', async (...words) => {
   const cli = new Cli()
   await cli.prepareMessages('other', 'm1')
-  expect(await cli.failure(words)).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+  expect(await cli.failure(words)).toMatchObject({ status: 3, code: 'NOT_FOUND', message: 'There is no session "nope".' })
 })
 
 test('a damaged session is shown as far as it can be read, with a warning and exit code 0', async () => {

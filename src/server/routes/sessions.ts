@@ -4,6 +4,7 @@ import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
+import { absent } from '../../session/refusals.ts'
 import type { SessionInfo } from '../../store/info.ts'
 import type { Session } from '../../store/session.ts'
 import { byCategory } from '../../store/tasks.ts'
@@ -109,8 +110,7 @@ export function ownerFor({ owner }: Principal, wanted: string | null | undefined
 }
 
 async function requireOwn(session: Session, owner: string): Promise<void> {
-  if ((await session.info()).owner !== owner)
-    throw new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
+  if ((await session.info()).owner !== owner) throw absent(session.id)
 }
 
 const list = route({
