@@ -23,6 +23,8 @@ const PROBES = {
   linux: () => (process.platform === 'linux' ? '' : `this is ${process.platform}`),
   /** `strace` that may trace and inject. */
   strace: () => failureOf('strace', ['-f', '-o', '/dev/null', '-e', 'inject=fdatasync:error=EIO:when=1', process.execPath, '--version']),
+  /** A C compiler, for faults that are loaded into processes. */
+  compiler: () => failureOf('cc', ['--version']),
   /** A terminal that a program can be run in. */
   terminal: () => failureOf('script', ['--quiet', '--return', '--command', 'true', '/dev/null']),
   /** A browser that can be driven. */

@@ -2,9 +2,13 @@
  * Looking at one session for the catalog: at its row, and at the text of its messages from where it was read up to. Everything that it tells
  * is durable. It keeps its own copy of the ends of journals, so that a session that goes on changing costs the bytes that are new.
  */
+
 import type { Known, Mark, SessionPut, SummaryPut, TextPut } from '../engine/catalog.ts'
+import { systemClock } from '../engine/clock.ts'
+import { systemIds } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
 import { branchTo, PAST, without } from '../session/branch.ts'
 import { sessionModel } from '../session/model.ts'
@@ -13,6 +17,7 @@ import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
 import { idOf } from '../store/identity.ts'
 import { infoOf, isDamaged } from '../store/info.ts'
 import { Records } from '../store/records.ts'
+import { Replicas } from '../store/replicas.ts'
 import { Tail } from '../store/tail.ts'
 import { MessageReader } from './message-reader.ts'
 
@@ -57,6 +62,7 @@ interface Seen {
 export class Examiner implements Examining {
   readonly #engine: Engine
   readonly #spaces: ReadonlySet<string>
+  readonly #replicas: Replicas
   /** In order of use. */
   readonly #tails = new Map<string, Omit<Seen, 'isHot'>>()
 
@@ -64,6 +70,7 @@ export class Examiner implements Examining {
   constructor(engine: Engine, spaces: ReadonlySet<string>) {
     this.#engine = engine
     this.#spaces = spaces
+    this.#replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limits: LIMITS })
   }
 
   rows(sessions: readonly Asked<Known | undefined>[], look: Look): Promise<(SessionPut | undefined)[]> {
@@ -138,7 +145,15 @@ export class Examiner implements Examining {
     const { journal, tail } = held ?? newTail(this.#engine.journal(name))
     if (!tail.loaded) await tail.load()
     while (await tail.pull());
-    await tail.makeDurable()
+    try {
+      await tail.makeDurable()
+    } catch (error) {
+      // Nobody else may ever write to it in this thread, and without that nothing of it could be shown again.
+      await this.#replicas.once(name).replica.carry(error)
+      tail.unload()
+      await tail.load()
+      await tail.makeDurable()
+    }
     if (keep) {
       this.#tails.delete(name)
       this.#tails.set(name, { journal, tail })

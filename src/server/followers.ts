@@ -6,11 +6,12 @@
  * journal, so nothing is told twice and nothing is left out. Followers of all sessions are told which ones have changed, and what
  * they are now: such an event may come again, and never says less than the one before.
  */
-import type { Journal } from '../engine/port.ts'
+
 import { HoldfastError } from '../errors.ts'
 import { type Change, ChangeReader } from '../store/follow.ts'
 import { infoOf, type SessionInfo } from '../store/info.ts'
 import type { StoreParts } from '../store/parts.ts'
+import type { Held } from '../store/replicas.ts'
 import { Waiter } from '../store/waiter.ts'
 import { changeFields } from '../wire/messages.ts'
 import { sessionFields } from '../wire/sessions.ts'
@@ -57,16 +58,16 @@ export class Followers {
   /** Tells a stream what happens to a session, behind a cursor or from now on. */
   async followSession(space: string, session: string, after: string | undefined): Promise<(stream: EventStream) => void> {
     const name = this.#parts.engine.name(space, session)
-    const { journal, replica } = this.#parts.replicas.of(name)
-    const end = await replica.end()
-    const behind = after === undefined ? undefined : readerBehind(journal, after)
+    const held = this.#parts.replicas.of(name)
+    const end = await held.replica.end()
+    const behind = after === undefined ? undefined : readerBehind(held, after)
     // A cursor that is none of ours is as good as one that no longer fits.
     const isLost = after !== undefined && behind === undefined
     await this.#look()
     return (stream) => {
       let topic = this.#topics.get(name)
       if (topic === undefined) {
-        topic = new Topic(new ChangeReader(journal, end), () => new ChangeReader(journal, (topic as Topic).cursor ?? end))
+        topic = new Topic(new ChangeReader(held, end), () => new ChangeReader(held, (topic as Topic).cursor ?? end))
         this.#topics.set(name, topic)
       }
       const follower = new Follower(session, stream, end)
@@ -189,9 +190,9 @@ const RESET: Change = {
   record: { v: 1, id: '', at: '', type: 'reset', prev: '' },
 }
 
-function readerBehind(journal: Journal, cursor: string): ChangeReader | undefined {
+function readerBehind(held: Held, cursor: string): ChangeReader | undefined {
   try {
-    return new ChangeReader(journal, cursor)
+    return new ChangeReader(held, cursor)
   } catch (error) {
     if (error instanceof HoldfastError) return undefined
     throw error

@@ -10,6 +10,7 @@ import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import { versionOf } from '../session/state.ts'
 import { type Found, Records } from './records.ts'
+import type { Held } from './replicas.ts'
 import { Waiter } from './waiter.ts'
 
 /** Something that happened to a session. */
@@ -37,13 +38,13 @@ export interface FollowOptions {
 
 export async function* follow(
   { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
-  journal: Journal,
+  held: Held,
   end: Promise<number>,
   options: FollowOptions,
 ): AsyncGenerator<Change> {
   const waiter = new Waiter(engine, clock, options.signal)
   try {
-    const reader = new ChangeReader(journal, options.after ?? (options.fromStart === true ? 0 : await end))
+    const reader = new ChangeReader(held, options.after ?? (options.fromStart === true ? 0 : await end))
     while (!waiter.ended) {
       for await (const change of reader.news()) {
         yield change
@@ -73,16 +74,18 @@ function cursorOf({ at, crc }: Counted): string {
   return `${at}-${crc}`
 }
 
-/** Reads what is new since the last time. Keeps its own fold, so that it needs no replica. */
+/** Reads what is new since the last time. Keeps its own fold; the replica only carries what a failed sync may have lost. */
 export class ChangeReader {
   readonly #journal: Journal
+  readonly #replica: Held['replica']
   #fold: JournalFold | undefined
   #next = 0
   #seen: Cursor
 
   /** `behind`: the cursor of a change, or the position with which to begin. INVALID_ARGUMENT if it is no cursor of ours. */
-  constructor(journal: Journal, behind: string | number) {
+  constructor({ journal, replica }: Held, behind: string | number) {
     this.#journal = journal
+    this.#replica = replica
     this.#seen = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }
   }
 
@@ -153,7 +156,7 @@ export class ChangeReader {
     for (;;) {
       const chunk = await this.#journal.read(fold.segment, this.#next)
       if (chunk === undefined || chunk.next === this.#next) break
-      await this.#journal.sync(fold.segment)
+      await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.carry(error))
       for (const line of chunk.lines) {
         const verdict = fold.judge(line)
         if (verdict.kind !== 'counted') continue

@@ -119,6 +119,17 @@ export class Replica<S> {
     return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
   }
 
+  /**
+   * Somebody else who reads this journal here met a failed sync: what may be lost is carried into a new segment, as if this one had met it. Until then it
+   * cannot be shown. Throws whatever is no failed sync.
+   */
+  async carry(failure: unknown): Promise<void> {
+    if (!(failure instanceof HoldfastError) || failure.details.reason !== 'sync failed') throw failure
+    while (this.busy) await this.idle()
+    this.#tail.unload(failure)
+    await this.read()
+  }
+
   /** What is known of keys in the current incarnation: the last record that holds each. */
   find(keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
     return this.submit({ keys, readOnly: true, decide: (_, known) => ({ answer: keys.map((key) => known(key)) }) })

@@ -336,11 +336,11 @@ export class Session {
 
   /** Every change from this call on, or behind a cursor, by whichever process; none is missed and none comes twice. */
   follow(options: FollowOptions = {}): AsyncGenerator<Change> {
-    const { replica, journal } = this.#handle.held
+    const { held } = this.#handle
     // Asked for now: the generator runs only when somebody waits for its first change.
-    const end = options.after === undefined && options.fromStart !== true ? replica.end() : Promise.resolve(0)
+    const end = options.after === undefined && options.fromStart !== true ? held.replica.end() : Promise.resolve(0)
     end.catch(() => undefined)
-    return follow(this.#handle.parts, journal, end, options)
+    return follow(this.#handle.parts, held, end, options)
   }
 
   /** What happened to this session, the last thing first, as its journal has it. */

@@ -22,6 +22,7 @@ export type Program =
   | 'indexer'
   | 'adapter'
   | 'eraser'
+  | 'torturer'
 
 export interface Ended {
   readonly code: number | null

@@ -1,0 +1,86 @@
+/** Whoever only reads may be the one whose sync fails: what it has read is carried by it too, or it could never show it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Disk } from '../../src/engines/files/disk.ts'
+import { openFilesEngine } from '../../src/engines/files/engine.ts'
+import { nodeDisk } from '../../src/engines/files/node-disk.ts'
+import { sessionModel } from '../../src/session/model.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** Two processes, as it were, on one store; the disk of one of them can be told to fail its syncs. */
+async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: boolean } }> {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
+  const state = { fails: false }
+  const sync = (real: () => Promise<void>): Promise<void> =>
+    state.fails ? Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) : real()
+  const disk: Disk = {
+    ...nodeDisk,
+    open: async (path, mode) => {
+      const file = await nodeDisk.open(path, mode)
+      return {
+        stat: () => file.stat(),
+        readSync: (offset, length) => file.readSync(offset, length),
+        read: (offset, length) => file.read(offset, length),
+        writeSync: (bytes) => file.writeSync(bytes),
+        write: (bytes) => file.write(bytes),
+        sync: () => sync(() => file.sync()),
+        close: () => file.close(),
+      }
+    },
+    syncDirectory: (path) => sync(() => nodeDisk.syncDirectory(path)),
+  }
+  const engine = await openFilesEngine({ directory, disk, keysOf: sessionModel.keysOf })
+  const [mine, theirs] = [await openStore(engine), await openStore(directory, { limits: { segmentBytes: 1000 } })]
+  onTestFinished(async () => {
+    await Promise.all([mine.close(), theirs.close()])
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return { mine, theirs, disk: state }
+}
+
+async function say(store: Store, ...texts: string[]): Promise<void> {
+  const session = await store.session('s')
+  for (const content of texts) await session.append({ role: 'user', content })
+}
+
+const LONG = 'long '.repeat(300)
+
+test('F31 failed fsync: a follower whose sync failed in a segment that others have left goes on, and misses nothing', async () => {
+  const { mine, theirs, disk } = await twoOnOne()
+  await say(theirs, 'one')
+  const over = new AbortController()
+  const seen: unknown[] = []
+  let cursor: string | undefined
+  const follow = async (): Promise<void> => {
+    const from = cursor === undefined ? { fromStart: true } : { after: cursor }
+    for await (const change of (await mine.session('s')).follow({ ...from, signal: over.signal })) {
+      cursor = change.cursor
+      seen.push(...change.messages.map(({ message }) => String(message.content).slice(0, 5)))
+    }
+  }
+  const broken = expect(follow()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect.poll(() => seen).toEqual(['one'])
+  disk.fails = true
+  await say(theirs, 'two', LONG, 'three', LONG, 'four')
+  await broken
+  disk.fails = false
+  const second = follow()
+  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['one', 'two', 'long ', 'three', 'long ', 'four'])
+  over.abort()
+  await second
+})
+
+test('F31 failed fsync: a list that met one has everything again when the disk has recovered', async () => {
+  const { mine, theirs, disk } = await twoOnOne()
+  await say(theirs, 'one')
+  expect((await mine.list()).sessions).toMatchObject([{ id: 's', totalMessageCount: 1 }])
+  disk.fails = true
+  await say(theirs, 'two')
+  await mine.list().catch(() => undefined)
+  disk.fails = false
+  await say(theirs, 'three')
+  expect((await mine.list()).sessions).toMatchObject([{ id: 's', status: 'ok', totalMessageCount: 3 }])
+})

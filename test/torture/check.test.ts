@@ -1,0 +1,212 @@
+/** Every rule catches what was planted for it, and lets a history pass that is as it should be. */
+import { describe, expect, test } from 'vitest'
+import { check, type Final, type FinalSession, type Rule } from './check.ts'
+import { type Answer, type Call, digestOf, type History, type Wish } from './history.ts'
+import { shortest } from './shrink.ts'
+
+const S = 's'
+
+/** A call that was made and answered at these moments. */
+function call(client: string, [begun, ended]: readonly [number, number], wish: Wish, answer: Partial<Answer> = {}): Call {
+  return { ...wish, told: 'ok', ...answer, client, number: begun, begun, ended }
+}
+
+const append = (client: string, at: readonly [number, number], tags: string[], answer: Partial<Answer> = {}): Call =>
+  call(client, at, { kind: 'append', session: S, tags }, answer)
+
+const conditional = (
+  at: readonly [number, number],
+  tag: string,
+  last: string | null,
+  looked: readonly [number, number],
+  answer?: Partial<Answer>,
+): Call =>
+  call('c', at, { kind: 'append', session: S, tags: [tag], expect: { version: 'v', last, from: looked[0], to: looked[1] } }, answer)
+
+const read = (client: string, at: readonly [number, number], tags: string[], title: string | null = null): Call =>
+  call(client, at, { kind: 'read', session: S }, { seen: [{ session: S, count: tags.length, digest: digestOf(tags), title }] })
+
+const describeAs = (at: readonly [number, number], title: string): Call => call('d', at, { kind: 'describe', session: S, title })
+
+function sessionOf(tags: string[], over: Partial<FinalSession> = {}): FinalSession {
+  return { parent: null, status: 'ok', tags, archives: [], live: tags, title: null, extracted: [], ...over }
+}
+
+function finalOf(tags: string[], over: Partial<FinalSession> = {}, store: Partial<Final> = {}): Final {
+  return { sessions: new Map([[S, sessionOf(tags, over)]]), catalog: [], damage: [], unfinished: [], ...store }
+}
+
+function broken(calls: readonly Call[], final: Final, followed: History['followed'] = []): Rule[] {
+  return [...new Set(check({ calls, followed }, final).map(({ rule }) => rule))]
+}
+
+const never = Number.POSITIVE_INFINITY
+const CALLS = [append('a', [1, 2], ['a1']), append('b', [3, 4], ['b1', 'b2']), append('a', [5, 6], ['a2'])]
+const TAGS = ['a1', 'b1', 'b2', 'a2']
+
+describe('a history that is as it should be', () => {
+  test('breaks no rule, however calls overlap, and whatever nobody was told of', () => {
+    const calls = [
+      ...CALLS,
+      append('c', [5, never], ['c1'], { told: 'unknown' }),
+      append('c', [7, never], ['c2'], { told: 'unknown' }),
+      append('d', [1, 9], ['d1'], { told: 'refused', code: 'NO_SPACE' }),
+      read('r', [2, 4], ['a1']),
+      read('r', [4.5, 7], [...TAGS.slice(0, 3), 'c1'], 'two'),
+      conditional([10, 11], 'e1', 'a2', [8, 9]),
+      conditional([10, 12], 'e2', 'a2', [8, 9], { told: 'refused', code: 'CONFLICT' }),
+      call('k', [12, 13], { kind: 'commit', session: S, keep: 0 }, { archive: 1 }),
+      describeAs([1, 3], 'one'),
+      describeAs([2, 4], 'two'),
+    ]
+    const tags = ['a1', 'b1', 'b2', 'c1', 'a2', 'e1']
+    const final = finalOf(tags, {
+      archives: [{ number: 1, tags: tags.slice(0, 2) }],
+      live: tags.slice(2),
+      extracted: ['a1', 'b1'],
+      title: 'one',
+    })
+    expect(check({ calls, followed: [{ client: 'f', session: S, tags }] }, final)).toEqual([])
+  })
+})
+
+describe('a planted violation is told', () => {
+  const cases: readonly (readonly [string, Rule, readonly Call[], Final])[] = [
+    ['an acknowledged message that is lost', 'acknowledged once', CALLS, finalOf(['a1', 'b1', 'b2'])],
+    ['one that is there twice', 'acknowledged once', CALLS, finalOf(['a1', 'b1', 'b2', 'a2', 'a1'])],
+    ['half of a batch', 'acknowledged once', [append('a', [1, never], ['x', 'y'], { told: 'unknown' })], finalOf(['x'])],
+    ['one that nobody wrote', 'acknowledged once', [], finalOf(['ghost'])],
+    ['one that was refused', 'refused is absent', [append('a', [1, 2], ['x'], { told: 'refused', code: 'NO_SPACE' })], finalOf(['x'])],
+    ['a later one that stands before an earlier', 'one order', CALLS, finalOf(['b1', 'b2', 'a1', 'a2'])],
+    ['a batch with another one inside', 'one order', [...CALLS, append('c', [1, 9], ['c'])], finalOf(['a1', 'b1', 'c', 'b2', 'a2'])],
+    ['a read of another order', 'reads never go backwards', [...CALLS, read('r', [7, 8], ['b1', 'a1', 'b2', 'a2'])], finalOf(TAGS)],
+    ['a read without what was acknowledged', 'reads never go backwards', [...CALLS, read('r', [7, 8], ['a1'])], finalOf(TAGS)],
+    [
+      'a client that sees less than before',
+      'reads never go backwards',
+      [append('a', [1, never], ['x'], { told: 'unknown' }), read('r', [2, 3], ['x']), read('r', [4, 5], [])],
+      finalOf(['x']),
+    ],
+    [
+      'another client that sees less than was shown before',
+      'reads never go backwards',
+      [append('a', [1, never], ['x'], { told: 'unknown' }), read('r', [2, 3], ['x']), read('q', [4, 5], [])],
+      finalOf(['x']),
+    ],
+    ['a read from the future', 'reads never go backwards', [read('r', [1, 2], ['x']), append('a', [3, 4], ['x'])], finalOf(['x'])],
+    ['a read of what then is gone', 'reads never go backwards', [read('r', [1, 2], ['x'])], finalOf([])],
+    ['a condition that did not hold', 'conditions hold', [...CALLS, conditional([7, 8], 'e', 'b2', [4.5, 4.7])], finalOf([...TAGS, 'e'])],
+    [
+      'a condition that a title had broken',
+      'conditions hold',
+      [append('a', [1, 2], ['a1']), describeAs([5, 6], 't'), conditional([7, 8], 'e', 'a1', [3, 4])],
+      finalOf(['a1', 'e'], { title: 't' }),
+    ],
+    [
+      'a condition that was refused for nothing',
+      'conditions hold',
+      [append('a', [1, 2], ['a1']), conditional([7, 8], 'e', 'a1', [3, 4], { told: 'refused', code: 'CONFLICT' })],
+      finalOf(['a1']),
+    ],
+    [
+      'a title of long ago',
+      'titles are the last ones',
+      [describeAs([1, 2], 'one'), describeAs([3, 4], 'two'), read('r', [5, 6], [], 'one')],
+      finalOf([], { title: 'two' }),
+    ],
+    [
+      'a title that came back',
+      'titles are the last ones',
+      [describeAs([1, 2], 'one'), describeAs([3, 4], 'two')],
+      finalOf([], { title: 'one' }),
+    ],
+    [
+      'a message in two archives',
+      'commits are disjoint',
+      [append('a', [1, 2], ['a1'])],
+      finalOf(['a1'], {
+        archives: [
+          { number: 1, tags: ['a1'] },
+          { number: 2, tags: ['a1'] },
+        ],
+        live: [],
+      }),
+    ],
+    ['a message in no archive that is not live', 'commits are disjoint', [append('a', [1, 2], ['a1'])], finalOf(['a1'], { live: [] })],
+    [
+      'one archive for two commits',
+      'commits are disjoint',
+      [
+        append('a', [1, 2], ['a1']),
+        ...[3, 5].map((at) => call('k', [at, at + 1], { kind: 'commit', session: S, keep: 0 }, { archive: 1 })),
+      ],
+      finalOf(['a1'], { archives: [{ number: 1, tags: ['a1'] }], live: [] }),
+    ],
+    [
+      'a message that was extracted twice',
+      'extracted once',
+      [append('a', [1, 2], ['a1'])],
+      finalOf(['a1'], { archives: [{ number: 1, tags: ['a1'] }], live: [], extracted: ['a1', 'a1'] }),
+    ],
+    ['a deleted session that is back', 'deleted stays deleted', [call('d', [1, 2], { kind: 'delete', session: S })], finalOf([])],
+    [
+      'a late writer that was let in',
+      'deleted stays deleted',
+      [call('d', [1, 2], { kind: 'delete', session: S }), append('a', [3, 4], ['x'])],
+      finalOf(['x'], { status: 'deleted' }),
+    ],
+    [
+      'a fork that begins otherwise',
+      'a fork is a beginning',
+      [...CALLS, call('f', [7, 8], { kind: 'fork', session: S, child: 'fork' })],
+      {
+        ...finalOf(TAGS),
+        sessions: new Map([
+          [S, sessionOf(TAGS)],
+          ['fork', sessionOf(['b1'], { parent: S })],
+        ]),
+      },
+    ],
+    [
+      'a search that missed',
+      'searches find',
+      [...CALLS, call('l', [7, 8], { kind: 'search', session: S, tag: 'a1' }, { hits: 0 })],
+      finalOf(TAGS),
+    ],
+    ['damage that the doctor met on the way', 'doctor is clean', [call('o', [1, 2], { kind: 'doctor' }, { damage: ['rot'] })], finalOf([])],
+    ['a catalog that differs', 'catalog equals rebuild', [], finalOf([], {}, { catalog: ['lists differ'] })],
+    ['a task that nobody finished', 'every summary is made', [], finalOf([], {}, { unfinished: ['task 1'] })],
+  ]
+  test.each(cases)('%s', (_, rule, calls, final) => {
+    expect(broken(calls, final)).toContain(rule)
+  })
+
+  test('memories from one message in two sessions', () => {
+    const twice = { archives: [{ number: 1, tags: ['a1'] }], live: [], extracted: ['a1'] }
+    const sessions = new Map([
+      [S, sessionOf(['a1'], twice)],
+      ['fork', sessionOf(['a1'], { ...twice, parent: S })],
+    ])
+    expect(broken([append('a', [1, 2], ['a1'])], { ...finalOf([]), sessions })).toEqual(['extracted by one session'])
+  })
+
+  test.each([
+    ['skipped one', ['a1', 'b2', 'a2']],
+    ['was shown one twice', ['a1', 'b1', 'b1', 'b2', 'a2']],
+    ['stopped before the end', ['a1', 'b1']],
+  ])('a follower that %s', (_, tags) => {
+    expect(broken(CALLS, finalOf(TAGS), [{ client: 'f', session: S, tags }])).toEqual(['followers miss nothing'])
+  })
+})
+
+test('the shortest history that shows a violation has the two calls that contradict each other', () => {
+  const others = Array.from({ length: 200 }, (_, i) => append('o', [10 + i, 10.5 + i], [`o${i}`]))
+  const stale = read('r', [300, 301], ['a1'])
+  const calls = [...CALLS, ...others, stale]
+  const final = finalOf([...TAGS, ...others.flatMap((one) => ('tags' in one ? one.tags : []))])
+  const [violation] = check({ calls, followed: [] }, final)
+  expect(violation?.rule).toBe('reads never go backwards')
+  const found = shortest({ calls, followed: [] }, final, violation as NonNullable<typeof violation>)
+  expect(found).toHaveLength(2)
+  expect(found).toContain(stale)
+})

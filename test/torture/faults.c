@@ -1,0 +1,119 @@
+/*
+ * Loaded into a process before everything else: system calls on the files of a store fail as a page of shared memory says, and the wall clock is
+ * wrong by as much as it says. Calls on other files are left alone. The page is a file that the driver writes to while the process runs:
+ *
+ *   0 faults   a set of bits, below          8  skew    milliseconds to add to the wall clock
+ *   4 every    one call in so many fails    16  counts  of each fault that happened, in the order of the bits
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WRITE_ENOSPC, WRITE_EIO, WRITE_SHORT, SYNC_EIO, READ_EIO, KINDS };
+
+struct page {
+  volatile uint32_t faults, every;
+  volatile int64_t skew_ms;
+  volatile uint32_t counts[KINDS];
+};
+
+static struct page *page;
+static const char *store;
+static size_t store_length;
+static volatile uint32_t calls;
+
+__attribute__((constructor)) static void begin(void) {
+  const char *path = getenv("HOLDFAST_TORTURE_PAGE");
+  store = getenv("HOLDFAST_TORTURE_STORE");
+  if (path == NULL || store == NULL) return;
+  store_length = strlen(store);
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  void *at = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (at != MAP_FAILED) page = at;
+}
+
+/* Whether this call is one that fails in this way. */
+static int hits(int kind, int fd) {
+  if (page == NULL || (page->faults & (1u << kind)) == 0) return 0;
+  char name[64], target[4096];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(name, target, sizeof target - 1);
+  if (length < (ssize_t)store_length || strncmp(target, store, store_length) != 0) return 0;
+  uint32_t every = page->every == 0 ? 1 : page->every;
+  if (__sync_add_and_fetch(&calls, 1) % every != 0) return 0;
+  __sync_add_and_fetch(&page->counts[kind], 1);
+  return 1;
+}
+
+#define REAL(name) ((__typeof__(&name))real(#name))
+static void *real(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+static int fail(int error) {
+  errno = error;
+  return -1;
+}
+
+static int write_fails(int fd) {
+  if (hits(WRITE_ENOSPC, fd)) return ENOSPC;
+  if (hits(WRITE_EIO, fd)) return EIO;
+  return 0;
+}
+
+ssize_t write(int fd, const void *bytes, size_t length) {
+  int error = write_fails(fd);
+  if (error != 0) return fail(error);
+  if (length > 1 && hits(WRITE_SHORT, fd)) length /= 2;
+  return REAL(write)(fd, bytes, length);
+}
+
+ssize_t writev(int fd, const struct iovec *pieces, int count) {
+  int error = write_fails(fd);
+  if (error != 0) return fail(error);
+  if (count > 0 && pieces[0].iov_len > 1 && hits(WRITE_SHORT, fd)) return REAL(write)(fd, pieces[0].iov_base, pieces[0].iov_len / 2);
+  return REAL(writev)(fd, pieces, count);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t at) {
+  int error = write_fails(fd);
+  if (error != 0) return fail(error);
+  return REAL(pwrite64)(fd, bytes, length, at);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t length, off64_t at) {
+  if (hits(READ_EIO, fd)) return fail(EIO);
+  return REAL(pread64)(fd, bytes, length, at);
+}
+
+int fdatasync(int fd) {
+  if (hits(SYNC_EIO, fd)) return fail(EIO);
+  return REAL(fdatasync)(fd);
+}
+
+int fsync(int fd) {
+  if (hits(SYNC_EIO, fd)) return fail(EIO);
+  return REAL(fsync)(fd);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int result = REAL(clock_gettime)(clock, now);
+  if (result == 0 && clock == CLOCK_REALTIME && page != NULL) now->tv_sec += page->skew_ms / 1000;
+  return result;
+}
+
+int gettimeofday(struct timeval *now, void *zone) {
+  int result = REAL(gettimeofday)(now, zone);
+  if (result == 0 && page != NULL) now->tv_sec += page->skew_ms / 1000;
+  return result;
+}

@@ -1,0 +1,64 @@
+/** A follower: is shown every change of the sessions that are in use, from their beginning, and goes on behind the last one in its next life. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HoldfastError } from '../../src/errors.ts'
+import type { HistoryFile } from './history.ts'
+import type { Opened } from './looking.ts'
+import { generationAt, sessionsOf, tagOf } from './sessions.ts'
+
+const POLL_MS = 200
+/** How many generations of sessions are followed at once. */
+const FOLLOWED = 3
+
+/** Until it is told to end, and has been shown everything that is there. */
+export async function follow(opened: Opened, history: HistoryFile, begun: number, over: AbortSignal): Promise<void> {
+  const following = new Map<string, AbortController>()
+  // Of one who takes another's place: what that one had begun is gone on with, however old.
+  for (const session of history.cursors.keys()) following.set(session, begin(opened, history, session))
+  while (!over.aborted) {
+    const now = generationAt(begun)
+    for (let generation = Math.max(0, now - 1); generation <= now; generation++) {
+      const [session = ''] = sessionsOf(generation).talks
+      if (!following.has(session)) following.set(session, begin(opened, history, session))
+    }
+    for (const old of [...following.keys()].slice(0, -FOLLOWED)) if (await isAtEnd(opened, history, old)) following.get(old)?.abort()
+    await sleep(POLL_MS)
+  }
+  for (const [session, ending] of following) {
+    while (!(await isAtEnd(opened, history, session))) await sleep(POLL_MS)
+    ending.abort()
+  }
+}
+
+function begin(opened: Opened, history: HistoryFile, id: string): AbortController {
+  const ending = new AbortController()
+  void (async () => {
+    while (!ending.signal.aborted) {
+      try {
+        const session = await opened.any().session(id)
+        const after = history.cursors.get(id)
+        for await (const { messages, cursor } of session.follow({
+          ...(after === undefined ? { fromStart: true } : { after }),
+          signal: ending.signal,
+        })) {
+          const tags = messages.map(({ message }) => tagOf(message))
+          history.show(id, tags, cursor)
+        }
+      } catch (error) {
+        if (!(error instanceof HoldfastError)) throw error
+        await sleep(POLL_MS)
+      }
+    }
+  })()
+  return ending
+}
+
+/** Whether it was shown as many messages as there are. */
+async function isAtEnd(opened: Opened, history: HistoryFile, id: string): Promise<boolean> {
+  try {
+    const { totalMessageCount } = await (await opened.any().session(id)).info()
+    return history.shownOf(id) >= totalMessageCount
+  } catch (error) {
+    // A session that nobody made has nothing to show.
+    return error instanceof HoldfastError && error.code === 'NOT_FOUND'
+  }
+}

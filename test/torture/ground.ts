@@ -1,0 +1,72 @@
+/** What a tortured store stands on: a directory, a PostgreSQL server of its own that can be killed, or one of somebody else, to which only the ways can be cut. */
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore } from '../../src/store/open-store.ts'
+import { type BreakableWay, startProxy } from '../postgres/proxy.ts'
+import { type PostgresServer, startServer, stopProcess } from '../postgres/server.ts'
+
+export interface Ground {
+  /** The store as nothing stands in the way of it. */
+  readonly store: string
+  /** The directory of it, if it is one. */
+  readonly directory: string | undefined
+  /** Ways to the store that can be cut; every process takes one of them. */
+  readonly ways: readonly BreakableWay[]
+  /** Kills the database and starts it again; undefined if there is none, or none of ours. */
+  readonly killDatabase: (() => Promise<void>) | undefined
+  close(): Promise<void>
+}
+
+/** Each has a part of the processes: while one is cut, others go on. */
+const WAYS = 3
+
+export async function groundOf(where: string, home: string): Promise<Ground> {
+  if (where === 'postgres') return ownDatabase(home)
+  if (/^postgres(?:ql)?:\/\//.test(where)) return { ...(await database(where)), killDatabase: undefined }
+  const store = where === 'files' ? join(home, 'store') : where
+  mkdirSync(store, { recursive: true })
+  return { store, directory: store, ways: [], killDatabase: undefined, close: () => Promise.resolve() }
+}
+
+async function ownDatabase(home: string): Promise<Ground> {
+  // The user of the database has to reach its directory.
+  chmodSync(home, 0o755)
+  const data = join(home, 'database', 'data')
+  mkdirSync(join(home, 'database'), { mode: 0o755 })
+  let server: PostgresServer = await startServer(data)
+  const ground = await database(server.url)
+  return {
+    ...ground,
+    killDatabase: async () => {
+      await stopProcess(server.pid, 'SIGKILL')
+      for (;;) {
+        try {
+          server = await startServer(data, [], server.port)
+          return
+        } catch {
+          // What is left of the one before has not ended yet.
+          await sleep(200)
+        }
+      }
+    },
+    close: async () => {
+      await ground.close()
+      await stopProcess(server.pid, 'SIGQUIT')
+    },
+  }
+}
+
+async function database(url: string): Promise<Ground> {
+  await (await openStore(url)).close()
+  const ways = await Promise.all(Array.from({ length: WAYS }, () => startProxy(url)))
+  return {
+    store: url,
+    directory: undefined,
+    ways,
+    killDatabase: undefined,
+    close: async () => {
+      await Promise.all(ways.map((way) => way.close()))
+    },
+  }
+}

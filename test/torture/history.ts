@@ -1,0 +1,196 @@
+/**
+ * What clients asked of a store and what they were told: calls with the times of their making and of their answer, on a clock that all processes of
+ * the machine share. A client writes two lines for each call, one before it is made and one when it is answered, each in one synchronous write: one
+ * that is killed takes nothing with it that it had been told, and whoever takes its place knows what it had wanted.
+ *
+ * Messages are known by a tag, which their content begins with: their ids may be the store's.
+ */
+import { createHash, type Hash } from 'node:crypto'
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** Of a condition: the version that the session must still have, and the last message that was seen under it. */
+export interface Expectation {
+  readonly version: string
+  readonly last: string | null
+  /** Looking at them was begun, and done. */
+  readonly from: number
+  readonly to: number
+}
+
+export type Wish =
+  | { readonly kind: 'append'; readonly session: string; readonly tags: readonly string[]; readonly expect?: Expectation }
+  | { readonly kind: 'describe'; readonly session: string; readonly title: string }
+  | { readonly kind: 'commit'; readonly session: string; readonly keep: number }
+  | { readonly kind: 'delete'; readonly session: string }
+  | { readonly kind: 'fork'; readonly session: string; readonly child: string }
+  | { readonly kind: 'import'; readonly session: string; readonly tags: readonly string[] }
+  | { readonly kind: 'read'; readonly session: string }
+  | { readonly kind: 'list' }
+  | { readonly kind: 'search'; readonly session: string; readonly tag: string }
+  | { readonly kind: 'doctor' }
+
+/** How far a client has seen a session: so many messages, and a digest of their tags, in order. */
+export interface Extent {
+  readonly session: string
+  readonly count: number
+  /** Empty where only their number was told. */
+  readonly digest: string
+  readonly title: string | null
+}
+
+export interface Answer {
+  /** `refused`: it did not happen, and never will. `unknown`: nobody can tell. */
+  readonly told: 'ok' | 'refused' | 'unknown'
+  /** Of a refusal. */
+  readonly code?: string
+  /** Of a commit: the number of its archive, unless there was nothing to archive. */
+  readonly archive?: number
+  /** Of whatever looks. */
+  readonly seen?: readonly Extent[]
+  /** Of a search: how many hits there were. */
+  readonly hits?: number
+  /** Of the doctor: what it calls damage. */
+  readonly damage?: readonly string[]
+}
+
+export type Call = Wish & Answer & { readonly client: string; readonly number: number; readonly begun: number; readonly ended: number }
+
+/** What a follower was shown, in order, across all of its lives. */
+export interface Followed {
+  readonly client: string
+  readonly session: string
+  readonly tags: readonly string[]
+}
+
+export interface History {
+  readonly calls: readonly Call[]
+  readonly followed: readonly Followed[]
+}
+
+type Line =
+  | { readonly call: number; readonly at: number; readonly wish: Wish }
+  | { readonly answer: number; readonly at: number; readonly told: Answer }
+  | { readonly shown: string; readonly tags: readonly string[]; readonly cursor: string }
+
+/** Microseconds. No jump of a wall clock moves it. */
+export function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+/** What one client writes. A new life of it goes on where the last one ended. */
+export class HistoryFile {
+  readonly #fd: number
+  readonly #calls: readonly Call[]
+  /** Where each session was followed to, and how many messages were shown on the way. */
+  readonly cursors = new Map<string, string>()
+  readonly #shown = new Map<string, number>()
+  #next: number
+
+  constructor(path: string, client: string) {
+    const lines = existsSync(path) ? linesOf(path) : []
+    this.#calls = callsOf(client, lines)
+    for (const line of lines) if ('shown' in line) this.#note(line)
+    this.#next = this.#calls.length
+    this.#fd = openSync(path, 'a')
+    // The last life may have ended in the middle of a line.
+    if (lines.length > 0) writeSync(this.#fd, '\n')
+  }
+
+  /** Calls that nobody has answered: their outcome is open. */
+  get open(): readonly Call[] {
+    return this.#calls.filter(({ ended }) => ended === Number.POSITIVE_INFINITY)
+  }
+
+  get calls(): number {
+    return this.#next
+  }
+
+  shownOf(session: string): number {
+    return this.#shown.get(session) ?? 0
+  }
+
+  begin(wish: Wish): number {
+    this.#add({ call: this.#next, at: nowUs(), wish })
+    return this.#next++
+  }
+
+  end(number: number, told: Answer): void {
+    this.#add({ answer: number, at: nowUs(), told })
+  }
+
+  show(session: string, tags: readonly string[], cursor: string): void {
+    const line = { shown: session, tags, cursor }
+    this.#add(line)
+    this.#note(line)
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+  }
+
+  #note({ shown, tags, cursor }: Extract<Line, { shown: string }>): void {
+    this.cursors.set(shown, cursor)
+    this.#shown.set(shown, this.shownOf(shown) + tags.length)
+  }
+
+  #add(line: Line): void {
+    writeSync(this.#fd, `${JSON.stringify(line)}\n`)
+  }
+}
+
+export function readHistory(files: readonly { readonly client: string; readonly path: string }[]): History {
+  const calls: Call[] = []
+  const followed: Followed[] = []
+  for (const { client, path } of files) {
+    if (!existsSync(path)) continue
+    const lines = linesOf(path)
+    calls.push(...callsOf(client, lines))
+    const shown = new Map<string, string[]>()
+    for (const line of lines) if ('shown' in line) shown.set(line.shown, [...(shown.get(line.shown) ?? []), ...line.tags])
+    for (const [session, tags] of shown) followed.push({ client, session, tags })
+  }
+  return { calls: calls.sort((a, b) => a.begun - b.begun), followed }
+}
+
+function callsOf(client: string, lines: readonly Line[]): Call[] {
+  const calls = new Map<number, Call>()
+  for (const line of lines) {
+    if ('call' in line) {
+      calls.set(line.call, { ...line.wish, client, number: line.call, begun: line.at, ended: Number.POSITIVE_INFINITY, told: 'unknown' })
+    } else if ('answer' in line) {
+      const call = calls.get(line.answer)
+      if (call !== undefined) calls.set(line.answer, { ...call, ...line.told, ended: line.at })
+    }
+  }
+  return [...calls.values()]
+}
+
+function linesOf(path: string): Line[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((text) => {
+      if (text === '') return []
+      try {
+        return [JSON.parse(text) as Line]
+      } catch {
+        // Its writer was killed in the middle of it: nobody was told anything that stands there.
+        return []
+      }
+    })
+}
+
+export function digestOf(tags: readonly string[]): string {
+  const hash = createHash('sha1')
+  for (const tag of tags) addTag(hash, tag)
+  return hash.digest('base64')
+}
+
+/** Of every beginning of a list of tags, the empty one first. */
+export function digestsOf(tags: readonly string[]): string[] {
+  const hash = createHash('sha1')
+  return [hash.copy().digest('base64'), ...tags.map((tag) => addTag(hash, tag).copy().digest('base64'))]
+}
+
+function addTag(hash: Hash, tag: string): Hash {
+  return hash.update(`${tag}\n`)
+}

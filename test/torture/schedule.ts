@@ -1,0 +1,61 @@
+/** What goes wrong, and when: a list that a seed decides, however the processes that it hits may run. */
+import type { Random } from '../simulation/random.ts'
+import type { Fault } from './faults.ts'
+
+/** `at`: milliseconds after the beginning. `place`, `way`: which one, by its number. */
+export type Trouble = { readonly at: number } & (
+  | { readonly kind: 'kill'; readonly place: number }
+  | { readonly kind: 'kill all' }
+  | { readonly kind: 'stop'; readonly place: number; readonly forMs: number }
+  | { readonly kind: 'fault'; readonly place: number; readonly fault: Fault; readonly every: number; readonly forMs: number }
+  | { readonly kind: 'clock'; readonly place: number; readonly skewMs: number }
+  | { readonly kind: 'kill database' }
+  | { readonly kind: 'cut' | 'reset' | 'slow'; readonly way: number; readonly forMs: number }
+)
+
+export interface Possible {
+  readonly places: number
+  readonly ways: number
+  readonly database: boolean
+  /** Calls of processes can be made to fail. */
+  readonly faults: boolean
+  /** Clocks of running processes can be moved. */
+  readonly clocks: boolean
+  /** Longer than any lease. */
+  readonly leaseMs: number
+}
+
+const DAY_MS = 86_400_000
+const FAULT_KINDS: readonly Fault[] = [
+  'full disk',
+  'full disk',
+  'failing write',
+  'short write',
+  'failing sync',
+  'failing sync',
+  'failing read',
+]
+
+export function scheduleOf(random: Random, durationMs: number, possible: Possible): Trouble[] {
+  const troubles: Trouble[] = []
+  // Whoever has just begun is given a moment to do something that can be spoiled.
+  for (let at = 1500 + random.int(500); at < durationMs; at += 100 + random.int(900)) troubles.push({ at, ...oneOf(random, possible) })
+  return troubles
+}
+
+type Kind = Trouble extends infer T ? (T extends { at: number } ? Omit<T, 'at'> : never) : never
+
+function oneOf(random: Random, { places, ways, database, faults, clocks, leaseMs }: Possible): Kind {
+  const place = random.int(places)
+  const way = random.int(Math.max(1, ways))
+  const choice = random.float()
+  if (choice < 0.01) return { kind: 'kill all' }
+  if (database && choice < 0.03) return { kind: 'kill database' }
+  if (ways > 0 && choice < 0.35) return { kind: random.pick(['cut', 'cut', 'reset', 'slow'] as const), way, forMs: 100 + random.int(900) }
+  if (faults && choice < 0.4) {
+    return { kind: 'fault', place, fault: random.pick(FAULT_KINDS), every: 1 + random.int(6), forMs: 100 + random.int(1400) }
+  }
+  if (clocks && choice < 0.48) return { kind: 'clock', place, skewMs: Math.round((random.float() - 0.5) * 4 * DAY_MS) }
+  if (choice < 0.6) return { kind: 'stop', place, forMs: random.chance(0.3) ? leaseMs + 500 + random.int(leaseMs) : random.int(400) }
+  return { kind: 'kill', place }
+}

@@ -1,0 +1,256 @@
+/**
+ * Tortures a store: many processes use it at once, in every way there is, while processes are killed and stopped, calls fail, clocks jump, and the way to the
+ * database is cut. When everybody is done, one history must explain what each client was told (`check.ts`). A seed decides what the clients want and
+ * what goes wrong when; what meets what is up to the machine.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore } from '../../src/store/open-store.ts'
+import { Random } from '../simulation/random.ts'
+import { check, type Final, type Violation } from './check.ts'
+import type { ClientOptions, Role } from './client.ts'
+import { buildLibrary, FaultPage } from './faults.ts'
+import { finalOf } from './final.ts'
+import { type Ground, groundOf } from './ground.ts'
+import { type History, nowUs, readHistory } from './history.ts'
+import { Place, startClient, startServing } from './place.ts'
+import { scheduleOf, type Trouble } from './schedule.ts'
+
+export interface TortureOptions {
+  /** `files`, `postgres`, a directory, or the address of a database. */
+  readonly store: string
+  readonly seed: number
+  readonly durationMs: number
+  /** Is told of what is available, of every trouble, and of progress. */
+  readonly tell: (line: string) => void
+}
+
+export interface Tortured {
+  readonly violations: readonly Violation[]
+  readonly history: History
+  readonly final: Final
+  /** Ends of processes that nobody had asked for. */
+  readonly crashes: readonly string[]
+  readonly counts: Readonly<Record<string, number>>
+  /** Where the histories and the store lie; removed unless something is wrong. */
+  readonly home: string
+}
+
+const CROWD: readonly Role[] = [
+  'writer',
+  'writer',
+  'writer',
+  'remote writer',
+  'remote writer',
+  'worker',
+  'worker',
+  'follower',
+  'remote follower',
+  'lister',
+  'importer',
+  'importer',
+  'doctor',
+]
+const SERVERS = 2
+/** Short, so that many run out. */
+const LEASE_MS = 1500
+const PATIENCE_MS = 120_000
+
+export async function torture({ store, seed, durationMs, tell }: TortureOptions): Promise<Tortured> {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-torture-'))
+  const ground = await groundOf(store, home)
+  try {
+    const run = await Run.begin(ground, { home, seed, tell })
+    await run.disturb(durationMs)
+    return await run.judge()
+  } finally {
+    await ground.close()
+  }
+}
+
+class Run {
+  readonly #ground: Ground
+  readonly #home: string
+  readonly #random: Random
+  readonly #tell: (line: string) => void
+  readonly #places: Place[] = []
+  readonly #clients: { client: string; path: string }[] = []
+  readonly #counts: Record<string, number> = {}
+  readonly #library: string | undefined
+  readonly #begun = nowUs()
+  #ports: number[] = []
+
+  private constructor(ground: Ground, options: { readonly home: string; readonly seed: number; readonly tell: (line: string) => void }) {
+    this.#ground = ground
+    this.#home = options.home
+    this.#random = new Random(options.seed)
+    this.#tell = options.tell
+    const { library, reason } = buildLibrary(options.home)
+    this.#library = library
+    if (library === undefined) this.#tell(`no failing calls, and clocks are wrong only from the start of a process: ${reason}`)
+    else
+      this.#tell(
+        `${ground.directory === undefined ? 'clocks jump' : 'calls on the files of the store fail, and clocks jump'}: faults.c is loaded into every process`,
+      )
+    if (ground.directory === undefined)
+      this.#tell(`the ways to the database are cut${ground.killDatabase === undefined ? '; it is not ours to kill' : ', and it is killed'}`)
+    this.#tell('no power cuts: those are made by the simulated disk (npm run simulate)')
+  }
+
+  static async begin(
+    ground: Ground,
+    options: { readonly home: string; readonly seed: number; readonly tell: (line: string) => void },
+  ): Promise<Run> {
+    const run = new Run(ground, options)
+    mkdirSync(join(options.home, 'pages'))
+    mkdirSync(join(options.home, 'histories'))
+    run.#ports = await freePorts(SERVERS)
+    for (const [i, port] of run.#ports.entries()) run.#add(`server-${i}`, (env) => startServing(run.#storeOf(i), port, env))
+    const numbers = new Map<Role, number>()
+    for (const role of CROWD) {
+      const number = numbers.get(role) ?? 0
+      numbers.set(role, number + 1)
+      run.#addClient(`${role.replace(' ', '-')}-${number}`, role)
+    }
+    return run
+  }
+
+  #add(name: string, start: ConstructorParameters<typeof Place>[1]): void {
+    const path = join(this.#home, 'pages', name)
+    const nowhere = join(this.#home, 'no-store')
+    const faults =
+      this.#library === undefined ? undefined : new FaultPage({ path, library: this.#library, store: this.#ground.directory ?? nowhere })
+    this.#places.push(new Place(name, start, faults))
+  }
+
+  #addClient(name: string, role: Role): void {
+    const history = join(this.#home, 'histories', `${name}.jsonl`)
+    this.#clients.push({ client: name, path: history })
+    const own = this.#random.fork()
+    const servers = this.#ports.map((port) => `http://127.0.0.1:${port}`)
+    const index = this.#clients.length
+    this.#add(name, (env) => {
+      const skewMs = own.chance(0.3) ? (own.float() - 0.5) * 100_000_000 : 0
+      const options: ClientOptions = {
+        ...{ name, role, history, servers, skewMs },
+        ...{ seed: own.word(), begun: this.#begun, store: this.#storeOf(index), leaseMs: LEASE_MS },
+      }
+      return startClient(options, env)
+    })
+  }
+
+  #storeOf(index: number): string {
+    const { ways, store } = this.#ground
+    return ways[index % ways.length]?.url ?? store
+  }
+
+  /** Lets happen what is to happen, and then all that was done come to its end. */
+  async disturb(durationMs: number): Promise<void> {
+    const troubles = scheduleOf(this.#random.fork(), durationMs, {
+      places: this.#places.length,
+      ways: this.#ground.ways.length,
+      database: this.#ground.killDatabase !== undefined,
+      faults: this.#library !== undefined && this.#ground.directory !== undefined,
+      clocks: this.#library !== undefined,
+      leaseMs: LEASE_MS,
+    })
+    writeFileSync(join(this.#home, 'schedule.jsonl'), troubles.map((trouble) => `${JSON.stringify(trouble)}\n`).join(''))
+    const begun = performance.now()
+    const lasting: Promise<void>[] = []
+    for (const trouble of troubles) {
+      await sleep(Math.max(0, begun + trouble.at - performance.now()))
+      const happening = this.#happen(trouble)
+      // While the database is away, nothing else can be told from that.
+      if (trouble.kind === 'kill database') await happening
+      else lasting.push(happening)
+    }
+    await sleep(Math.max(0, begun + durationMs - performance.now()))
+    await Promise.all(lasting)
+    this.#tell('the clients come to their ends')
+    const isServer = ({ name }: Place): boolean => name.startsWith('server')
+    // Followers wait for what the others write, and everybody for the servers.
+    const isFollower = ({ name }: Place): boolean => name.includes('follower')
+    for (const place of this.#places) {
+      place.goOn()
+      place.faults?.set(undefined)
+    }
+    for (const isNext of [(one: Place) => !isServer(one) && !isFollower(one), isFollower, isServer]) {
+      await Promise.all(this.#places.filter(isNext).map((place) => place.finish(PATIENCE_MS)))
+    }
+  }
+
+  async #happen(trouble: Trouble): Promise<void> {
+    const place = 'place' in trouble ? (this.#places[trouble.place] as Place) : undefined
+    this.#count(trouble.kind)
+    if (trouble.kind === 'kill') place?.kill()
+    else if (trouble.kind === 'kill all') for (const one of this.#places) one.kill()
+    else if (trouble.kind === 'clock') place?.faults?.jump(trouble.skewMs)
+    else if (trouble.kind === 'kill database') await this.#ground.killDatabase?.()
+    else if (trouble.kind === 'stop') {
+      place?.stop()
+      await sleep(trouble.forMs)
+      place?.goOn()
+    } else if (trouble.kind === 'fault') {
+      // What the doctor is told by a disk that fails is not damage of the store.
+      if (place?.name.startsWith('doctor') === true) return
+      place?.faults?.set(trouble.fault, trouble.every)
+      await sleep(trouble.forMs)
+      place?.faults?.set(undefined)
+    } else await this.#troubleWay(trouble)
+  }
+
+  async #troubleWay({ kind, way: number, forMs }: Extract<Trouble, { way: number }>): Promise<void> {
+    const way = this.#ground.ways[number]
+    if (way === undefined) return
+    if (kind === 'reset') return way.reset()
+    if (kind === 'cut') way.cutAnswers = true
+    else way.delayMs = 80
+    await sleep(forMs)
+    way.cutAnswers = false
+    way.delayMs = 0
+  }
+
+  #count(kind: string, times = 1): void {
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + times
+  }
+
+  async judge(): Promise<Tortured> {
+    for (const { faults } of this.#places) {
+      for (const [fault, times] of Object.entries(faults?.counts() ?? {})) this.#count(fault, times)
+      faults?.close()
+    }
+    this.#tell('the histories are checked')
+    const history = readHistory(this.#clients)
+    for (const { kind, told } of history.calls) this.#count(`${kind} ${told}`)
+    await using store = await openStore(this.#ground.store)
+    const final = await finalOf(store, LEASE_MS)
+    const crashes = this.#places.flatMap(({ name, crashes: own }) =>
+      own.map(({ code, signal, complaint }) => `${name} ended with ${code ?? signal}: ${complaint.slice(-1500)}`),
+    )
+    const violations = check(history, final)
+    const { sessions } = final
+    const counts = { ...this.#counts, processes: this.#places.length, sessions: sessions.size, calls: history.calls.length }
+    return { violations, history, final, crashes, counts, home: this.#home }
+  }
+}
+
+/** Removes what a run has left. */
+export function forget({ home }: Tortured): void {
+  rmSync(home, { recursive: true, force: true })
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

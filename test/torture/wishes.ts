@@ -1,0 +1,107 @@
+/** What clients want of a store, as a seed decides, and how each wish is carried out by whatever store or server there is. */
+import type { SessionApi, StoreApi } from '../../src/client/api.ts'
+import { LIMITS } from '../../src/record/limits.ts'
+import type { Random } from '../simulation/random.ts'
+import type { Role } from './client.ts'
+import { type Answer, digestOf, type Extent, nowUs, type Wish } from './history.ts'
+import { contentOf, generationAt, importedTags, sessionsOf, tagOf } from './sessions.ts'
+
+type Made = Wish | ((store: StoreApi) => Promise<Wish | undefined>)
+
+/** `tag` is one that nobody else makes. */
+export function wish(role: Role, random: Random, tag: string, begun: number): Made {
+  // Late writers are what zombies are made of.
+  const generation = Math.max(0, generationAt(begun) - (random.chance(0.1) ? 1 : 0))
+  const { talks, doomed, imported } = sessionsOf(generation)
+  if (role === 'doctor') return { kind: 'doctor' }
+  if (role === 'importer') return { kind: 'import', session: imported, tags: importedTags(imported) }
+  if (role === 'lister') return random.chance(0.5) ? { kind: 'list' } : (store) => findable(store, random.pick(talks))
+  const session = random.chance(0.15) ? doomed : random.pick(talks)
+  const choice = random.float()
+  if (choice < 0.52) {
+    const batch = random.chance(0.2) ? 2 + random.int(3) : 1
+    return { kind: 'append', session, tags: Array.from({ length: batch }, (_, i) => `${tag}i${i}`) }
+  }
+  if (choice < 0.66) return (store) => conditional(store, session, tag)
+  if (choice < 0.72) return { kind: 'describe', session, title: tag }
+  if (choice < 0.75) return { kind: 'commit', session, keep: random.int(5) }
+  if (choice < 0.755) return { kind: 'fork', session: random.pick(talks), child: `fork-${tag}` }
+  if (choice < 0.76) return { kind: 'delete', session: doomed }
+  return { kind: 'read', session }
+}
+
+/** An append that is to follow what is there now. */
+async function conditional(store: StoreApi, id: string, tag: string): Promise<Wish | undefined> {
+  const session = await store.session(id)
+  const from = nowUs()
+  const { version } = await session.info()
+  const { messages } = await session.messages({ limit: 1, archived: true })
+  // Only if nobody came between the two looks is it the last message of that version.
+  if ((await session.info()).version !== version) return undefined
+  const last = messages.at(-1)
+  return {
+    kind: 'append',
+    session: id,
+    tags: [`${tag}i0`],
+    expect: { version, last: last === undefined ? null : tagOf(last.message), from, to: nowUs() },
+  }
+}
+
+/** A message that is there: it was durable before it was shown. */
+async function findable(store: StoreApi, session: string): Promise<Wish | undefined> {
+  const { messages } = await (await store.session(session)).messages({ limit: 20, archived: true })
+  const last = messages.at(-1)
+  return last === undefined ? undefined : { kind: 'search', session, tag: tagOf(last.message) }
+}
+
+export async function perform(store: StoreApi, wanted: Exclude<Wish, { kind: 'doctor' | 'import' }>, key: string): Promise<Answer> {
+  if (wanted.kind === 'list') return { told: 'ok', seen: await listed(store) }
+  if (wanted.kind === 'search') {
+    const { hits, lag } = await store.search(wanted.tag, { session: wanted.session, kinds: ['message'], limit: 10 })
+    return lag === null ? { told: 'ok', hits: hits.length } : { told: 'unknown' }
+  }
+  const session = await store.session(wanted.session)
+  if (wanted.kind === 'read') return { told: 'ok', seen: [await extentOf(session)] }
+  if (wanted.kind === 'append') {
+    const messages = wanted.tags.map((tag, i) => ({ role: 'user', content: contentOf(tag, bytesOf(tag)), ...(i === 1 ? { id: tag } : {}) }))
+    await session.append(messages, { key, ...(wanted.expect === undefined ? {} : { expect: wanted.expect.version }) })
+  } else if (wanted.kind === 'describe') await session.describe({ title: wanted.title }, { key })
+  else if (wanted.kind === 'delete') await session.delete({ key })
+  else if (wanted.kind === 'fork') await session.fork({ id: wanted.child, key })
+  else {
+    const made = await session.commit({ keep: wanted.keep, key })
+    return made.status === 'accepted' ? { told: 'ok', archive: made.archive } : { told: 'ok' }
+  }
+  return { told: 'ok' }
+}
+
+/** Decided by the tag: whoever repeats a call must say the same. */
+function bytesOf(tag: string): number {
+  const number = Number(/n(\d+)i/.exec(tag)?.[1] ?? 0)
+  return number % 50 === 7 ? 60_000 : number % 10 === 3 ? 4000 : 60
+}
+
+async function extentOf(session: SessionApi): Promise<Extent> {
+  const tags = (await messagesOf(session)).map(({ tag }) => tag)
+  const { title } = await session.info()
+  return { session: session.id, count: tags.length, digest: digestOf(tags), title }
+}
+
+/** All messages, archived ones too, in order. */
+export async function messagesOf(session: Pick<SessionApi, 'messages'>): Promise<{ readonly id: string; readonly tag: string }[]> {
+  const all: { id: string; tag: string }[] = []
+  for (let after: string | undefined; ; ) {
+    const from = after === undefined ? ({ from: 'start' } as const) : { after }
+    const page = await session.messages({ limit: LIMITS.pageMessages, archived: true, ...from })
+    all.push(...page.messages.map(({ id, message }) => ({ id, tag: tagOf(message) })))
+    after = page.messages.at(-1)?.id
+    if (!page.more || after === undefined) return all
+  }
+}
+
+async function listed(store: StoreApi): Promise<Extent[]> {
+  const { sessions } = await store.list({ limit: 12 })
+  return sessions
+    .filter(({ id }) => !id.startsWith('fork-'))
+    .map(({ id, totalMessageCount, title }) => ({ session: id, count: totalMessageCount, digest: '', title }))
+}
