@@ -10,16 +10,16 @@ import { DocumentSalvage, type IsRecord, parsed, type Span, salvage } from './sa
 import { asObject, asObjects } from './values.ts'
 
 /** What stands at one place: a record, or damage. */
-export type Read =
-  | {
-      readonly record: JsonObject
-      readonly recovered: boolean
-      readonly line: number
-      readonly offset: number
-      /** The line as it stands, if it is whole and nothing is around it. */
-      readonly raw?: Raw
-    }
-  | DamageItem
+export type Read = ReadRecord | DamageItem
+
+export interface ReadRecord {
+  readonly record: JsonObject
+  readonly recovered: boolean
+  readonly line: number
+  readonly offset: number
+  /** The line as it stands, if it is whole and nothing is around it. */
+  readonly raw?: Raw
+}
 
 /** A line that is one record. The bytes hold until the next bunch is asked for. */
 export interface Raw {
