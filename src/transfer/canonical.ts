@@ -7,14 +7,12 @@ import type { Json, JsonObject } from '../record/record.ts'
 
 /** `value` must be what the text was parsed to. False where it cannot be told quickly. */
 export function isCanonical(value: Json, text: string): boolean {
-  if (!hasShortEscapes(text)) return false
   const walk = new Walk(text)
   return walk.passes(value) && walk.at === text.length
 }
 
 /** The fields of an object as they stand in its text. Undefined if the text is not canonical. */
 export function fieldsIn(object: JsonObject, text: string): Fields | undefined {
-  if (!hasShortEscapes(text)) return undefined
   const places: Place[] = []
   const walk = new Walk(text)
   return walk.passesObject(object, places) && walk.at === text.length ? new Fields(text, places) : undefined
@@ -54,15 +52,7 @@ export class Fields {
   }
 }
 
-/** An escape of another form than two characters could stand for a character that needs none. */
-function hasShortEscapes(text: string): boolean {
-  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at + 2)) {
-    const next = text.charCodeAt(at + 1)
-    if (next === 0x75 || next === 0x2f) return false
-  }
-  return true
-}
-
+const [LETTER_U, SLASH] = [0x75, 0x2f]
 const [QUOTE, COLON, COMMA, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x22, 0x3a, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d]
 /** What is nested deeper is left to whoever has more room on the stack. */
 const DEPTH = 500
@@ -115,6 +105,9 @@ class Walk {
   #passesText(value: string): boolean {
     let end = this.at + value.length + 2
     while (this.#escape !== -1 && this.#escape < end) {
+      // An escape of more than two characters, or one of a slash, may stand for a character that needs none.
+      const next = this.#text.charCodeAt(this.#escape + 1)
+      if (next === LETTER_U || next === SLASH) return false
       end++
       this.#escape = this.#text.indexOf('\\', this.#escape + 2)
     }

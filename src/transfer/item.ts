@@ -202,7 +202,7 @@ interface DescribeItem {
   readonly at?: string | undefined
 }
 
-interface UsageItem {
+export interface UsageItem {
   readonly kind: 'usage'
   readonly session: string
   /** Tells this call from others, for ever. */

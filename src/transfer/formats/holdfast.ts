@@ -68,8 +68,7 @@ async function* read(source: Source): AsyncGenerator<Item[]> {
         ended = true
         continue
       }
-      const item =
-        record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(read, session, ids)
+      const item = record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(read, session, ids)
       if (item === undefined) {
         const bytes = Buffer.from(JSON.stringify(record))
         const reason = session === undefined ? 'Nothing says whose this is.' : 'This is no item of an export, or one of a newer version.'

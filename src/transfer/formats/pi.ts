@@ -140,7 +140,8 @@ function contentOf(line: JsonObject): JsonObject | undefined {
     return { role: 'user', content: `$ ${asString(message.command) ?? ''}\n${asString(message.output) ?? ''}`, origin: message }
   }
   if (message.role === 'custom') return { role: 'user', content: message.content ?? '', origin: without(message, 'content') }
-  if (!Array.isArray(message.content)) return message.content === undefined || message.content === null ? { ...message, content: '' } : message
+  if (!Array.isArray(message.content))
+    return message.content === undefined || message.content === null ? { ...message, content: '' } : message
   const parts = asArray(message.content)
   return parts.every((part) => isShared(part)) ? message : { ...message, content: parts.map(partOf) }
 }
