@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sourcesAt } from '../src/cli/sources.ts'
 import { openStore } from '../src/store/open-store.ts'
+import type { Store } from '../src/store/store.ts'
 import { residentBytes } from './child-server.ts'
-import { type Benchmark, figure } from './harness.ts'
-import { TEXT } from './session.ts'
+import { CHAT, type ForeignLog, LOGS, writeLog } from './foreign-logs.ts'
+import { type Benchmark, type Figure, figure } from './harness.ts'
 
 /** Messages in one file, with about 1 KiB each. */
 const MESSAGES = 200_000
@@ -18,39 +19,58 @@ const MAIN = fileURLToPath(new URL('../../dist/cli/start.cjs', import.meta.url))
 
 export const transfer: Benchmark = {
   name: 'transfer',
-  about: 'Import of a JSONL file of messages of about 1 KiB into a store on the disk, durable when it is told; then export of the same.',
+  about:
+    'Import of one JSONL file of messages of about 1 KiB into a store on the disk, durable when it is told, of each format that is one; export of the same; and the ' +
+    'memory of the command that imports a file of 1 GB.',
   run: async ({ directory, quick }) => {
     const count = quick ? QUICK_MESSAGES : MESSAGES
-    const file = join(directory, 'chat.jsonl')
-    await writeChat(file, count)
-    const [imports, exports]: number[][] = [[], []]
-    for (let round = 0; round < (quick ? 2 : 3); round++) {
-      const place = join(directory, `store-${round}`)
-      const store = await openStore(place)
-      const begun = performance.now()
-      for await (const { messages } of store.import(sourcesAt([file]))) if (messages !== count) throw new Error(`${messages} were imported`)
-      imports?.push((1000 * count) / (performance.now() - begun))
-      const from = performance.now()
-      let length = 0
-      for await (const piece of store.export()) length += piece.length
-      if (length < 980 * count) throw new Error(`${length} characters were exported`)
-      exports?.push((1000 * count) / (performance.now() - from))
-      await store.close()
-      await rm(place, { recursive: true })
+    const rounds = quick ? 2 : 3
+    const exports: number[] = []
+    const figures: Figure[] = []
+    for (const log of LOGS) {
+      const file = join(directory, log.name)
+      await writeLog(file, log, count)
+      const imports: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        const place = join(directory, 'store')
+        const store = await openStore(place)
+        imports.push(await importRate(store, file, log, count))
+        if (log === CHAT) exports.push(await exportRate(store, count))
+        await store.close()
+        await rm(place, { recursive: true })
+      }
+      await rm(file)
+      figures.push(figure(`import from JSONL of ${log.format}`, 'messages/s', imports, { is: 'at least', value: 40_000 }))
     }
-    await rm(file)
     const large = quick ? QUICK_MESSAGES : LARGE_MESSAGES
-    await writeChat(file, large)
+    const file = join(directory, CHAT.name)
+    await writeLog(file, CHAT, large)
     const megabytes = await memoryOf(join(directory, 'large'), file, large)
     return [
-      figure('import from JSONL', 'messages/s', imports ?? [], { is: 'at least', value: 40_000 }),
+      ...figures,
       figure(`memory of the command that imports ${large.toLocaleString('en')} messages from one file`, 'MB', [megabytes], {
         is: 'at most',
         value: 300,
       }),
-      figure('export to JSONL', 'messages/s', exports ?? [], { is: 'at least', value: 80_000 }),
+      figure('export to JSONL', 'messages/s', exports, { is: 'at least', value: 80_000 }),
     ]
   },
+}
+
+async function importRate(store: Store, file: string, { format }: ForeignLog, count: number): Promise<number> {
+  const begun = performance.now()
+  for await (const { messages, ...report } of store.import(sourcesAt([file]))) {
+    if (messages !== count || report.format !== format) throw new Error(`${messages} were imported from ${report.format}`)
+  }
+  return (1000 * count) / (performance.now() - begun)
+}
+
+async function exportRate(store: Store, count: number): Promise<number> {
+  const begun = performance.now()
+  let length = 0
+  for await (const piece of store.export()) length += piece.length
+  if (length < 980 * count) throw new Error(`${length} characters were exported`)
+  return (1000 * count) / (performance.now() - begun)
 }
 
 /** The most memory that the command takes, as it is installed: `npm run bench` builds it. */
@@ -68,19 +88,4 @@ async function memoryOf(place: string, file: string, count: number): Promise<num
   clearInterval(watch)
   if (!told.includes(`"messages":${count}`)) throw new Error(`It told: ${told}`)
   return most / 1_000_000
-}
-
-async function writeChat(path: string, count: number): Promise<void> {
-  const file = await open(path, 'w')
-  try {
-    for (let i = 0; i < count; ) {
-      let text = ''
-      for (const end = Math.min(i + 1000, count); i < end; i++) {
-        text += `${JSON.stringify({ role: i % 2 === 0 ? 'user' : 'assistant', content: `${i} ${TEXT}`.padEnd(980, 'and so on ') })}\n`
-      }
-      await file.write(text)
-    }
-  } finally {
-    await file.close()
-  }
 }

@@ -61,7 +61,7 @@ export interface Draft {
   readonly payload: JsonObject
   /** The payload as JSON, where that is known already; with well-formed bytes between two texts, where those are. */
   readonly text?: string | TextAround
-  /** What its messages are called, hashed, where that is known already. */
+  /** What its messages or calls are called, hashed, where that is known already. */
   readonly hashes?: readonly string[]
   readonly parent?: Address
 }

@@ -72,7 +72,7 @@ export function checkedText(what: string, text: string, limitBytes: number = LIM
 }
 
 /** Nothing can be nested deeper than it has brackets. */
-function hasFewBrackets(text: string, most: number): boolean {
+export function hasFewBrackets(text: string, most: number): boolean {
   let count = 0
   for (const bracket of ['{', '[']) {
     for (let i = text.indexOf(bracket); i !== -1; i = text.indexOf(bracket, i + 1)) if (++count > most) return false

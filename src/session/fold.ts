@@ -5,23 +5,25 @@
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, heldOf, isTip, isWhole, merged, samePoint } from './branch.ts'
-import type {
-  CommitFailed,
-  CommitFinished,
-  CommitLeased,
-  CommitRequested,
-  Description,
-  EntryPut,
-  ForkGranted,
-  ForkReleased,
-  HeadMoved,
-  MessageErased,
-  MessagesAppended,
-  SessionCreated,
-  ShareGranted,
-  ShareRevoked,
-  SnapshotTaken,
-  UsageRecorded,
+import {
+  type CommitFailed,
+  type CommitFinished,
+  type CommitLeased,
+  type CommitRequested,
+  callsIn,
+  type Description,
+  type EntryPut,
+  type ForkGranted,
+  type ForkReleased,
+  type HeadMoved,
+  type MessageErased,
+  type MessagesAppended,
+  type ModelCall,
+  type SessionCreated,
+  type ShareGranted,
+  type ShareRevoked,
+  type SnapshotTaken,
+  type UsageRecorded,
 } from './records.ts'
 import { type Amount, type Archive, changed, type Grant, INITIAL, type Point, type Run, type SessionState, versionOf } from './state.ts'
 
@@ -272,7 +274,7 @@ function commitFinished(state: SessionState, record: JournalRecord, { at }: Coun
   const known = state.archives.some(({ number }) => number === finished.archive)
   const asked = known ? state : withArchive(state, finished, { task: finished.task, at, requestedAt: finished.requestedAt ?? record.at })
   const done = task(asked, record, { status: 'completed', attempts: finished.attempts, lease: null, ended: at })
-  return finished.usage === undefined ? done : withUsage(done, { model: finished.model, ...finished.usage })
+  return finished.usage === undefined ? done : withUsage(done, [{ model: finished.model, ...finished.usage }])
 }
 
 function commitFailed(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
@@ -288,18 +290,21 @@ function task(state: SessionState, record: JournalRecord, change: Partial<Archiv
 }
 
 function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
-  return withUsage(state, payloadOf<UsageRecorded>(record))
+  return withUsage(state, callsIn(payloadOf<UsageRecorded>(record)))
 }
 
-function withUsage(state: SessionState, { model, inputTokens, outputTokens }: UsageRecorded): SessionState {
-  const before = state.usage.find((usage) => usage.model === model) ?? { model, calls: 0, inputTokens: 0, outputTokens: 0 }
-  const after = {
-    model,
-    calls: before.calls + 1,
-    inputTokens: before.inputTokens + inputTokens,
-    outputTokens: before.outputTokens + outputTokens,
+function withUsage(state: SessionState, calls: readonly ModelCall[]): SessionState {
+  const usage = new Map(state.usage.map((one) => [one.model, { ...one }]))
+  for (const { model, inputTokens, outputTokens } of calls) {
+    const sum = usage.get(model) ?? { model, calls: 0, inputTokens: 0, outputTokens: 0 }
+    // The model that was called last stands last.
+    usage.delete(model)
+    usage.set(model, sum)
+    sum.calls++
+    sum.inputTokens += inputTokens
+    sum.outputTokens += outputTokens
   }
-  return changed(state, { usage: [...state.usage.filter((usage) => usage.model !== model), after] })
+  return changed(state, { usage: [...usage.values()] })
 }
 
 function shareGranted(state: SessionState, record: JournalRecord): SessionState {

@@ -194,10 +194,23 @@ export interface ExtractedMemory {
   readonly sources: readonly string[]
 }
 
-export interface UsageRecorded extends Keyed {
+/** One call to a model, or, of what was imported, many of them in `calls`. */
+export type UsageRecorded = (ModelCall & Keyed) | { readonly calls: readonly ImportedCall[] }
+
+export interface ModelCall {
   readonly model: string
   readonly inputTokens: number
   readonly outputTokens: number
+}
+
+export interface ImportedCall extends ModelCall {
+  /** The key of an operation: the same call is recorded once. */
+  readonly key: string
+  readonly at?: string | undefined
+}
+
+export function callsIn(recorded: UsageRecorded): readonly (ModelCall & Partial<ImportedCall>)[] {
+  return 'calls' in recorded ? recorded.calls : [recorded]
 }
 
 export interface ShareGranted extends Keyed {

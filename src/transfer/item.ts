@@ -30,7 +30,16 @@ export interface Importer {
   recognises(source: Source, heads: ReadonlyMap<string, string>): boolean
   /** Files that only a parent or a child can tell to be related: all are looked at before the first one is imported. */
   readonly relates?: boolean
-  read(source: Source): AsyncIterable<Item>
+  /** Its items in order, one by one, or many at a time: to wait for each of them alone takes longer than to read it. */
+  read(source: Source): AsyncIterable<Item | readonly Item[]>
+}
+
+/** The items of a source one by one. */
+export async function* itemsIn(importer: Importer, source: Source): AsyncGenerator<Item> {
+  for await (const read of importer.read(source)) {
+    if ('kind' in read) yield read
+    else yield* read
+  }
 }
 
 /** Where something stands in a source. */
@@ -94,7 +103,7 @@ export interface MessageItem {
   /** The message as JSON, and the digest of that, where its importer has made them: they need not be made again. */
   readonly text?: string
   readonly digest?: string
-  /** The text as bytes, which hold until the next item is asked for. */
+  /** The text as bytes, which hold until more is asked for than was read with it. */
   readonly bytes?: Uint8Array
 }
 
@@ -193,7 +202,7 @@ interface DescribeItem {
   readonly at?: string | undefined
 }
 
-interface UsageItem {
+export interface UsageItem {
   readonly kind: 'usage'
   readonly session: string
   /** Tells this call from others, for ever. */

@@ -6,20 +6,20 @@
 import { isUtf8 } from 'node:buffer'
 import type { Json, JsonObject } from '../record/record.ts'
 import type { DamageItem, SourceFile } from './item.ts'
-import { DocumentSalvage, type IsRecord, parsed, type Span, salvage } from './salvage.ts'
+import { DocumentSalvage, type IsRecord, isTooDeep, parsed, type Span, salvage } from './salvage.ts'
 import { asObject, asObjects } from './values.ts'
 
 /** What stands at one place: a record, or damage. */
-export type Read =
-  | {
-      readonly record: JsonObject
-      readonly recovered: boolean
-      readonly line: number
-      readonly offset: number
-      /** The line as it stands, if it is whole and nothing is around it. */
-      readonly raw?: Raw
-    }
-  | DamageItem
+export type Read = ReadRecord | DamageItem
+
+export interface ReadRecord {
+  readonly record: JsonObject
+  readonly recovered: boolean
+  readonly line: number
+  readonly offset: number
+  /** The line as it stands, if it is whole and nothing is around it. */
+  readonly raw?: Raw
+}
 
 /** A line that is one record. The bytes hold until the next bunch is asked for. */
 export interface Raw {
@@ -33,6 +33,7 @@ const LINE_BYTES = 64 * 1024 * 1024
 const DOCUMENT_BYTES = 400 * 1024 * 1024
 /** So much of a damaged stretch is kept for the quarantine. */
 const KEPT_BYTES = 1024 * 1024
+const TOO_DEEP = 'Nested too deeply to be kept.'
 
 interface RawLine {
   readonly number: number
@@ -92,6 +93,10 @@ function* recordsIn(path: string, { number, offset, bytes, length }: RawLine, is
   }
   if (record !== undefined) {
     yield damage('An object that this format does not have.', { from: 0, to: length })
+    return
+  }
+  if (isTooDeep(text)) {
+    yield damage(TOO_DEEP, { from: 0, to: length })
     return
   }
   const { values, lost } = salvage(text, isRecord)
@@ -181,7 +186,7 @@ export async function readDocument(file: SourceFile, arrays: readonly string[], 
   const reader = new DocumentSalvage(text, arrays, isRecord)
   const value = documentOf(reader.read())
   const spans = value === undefined || reader.lost.length === 0 ? [{ from: 0, to: text.length }] : reader.lost
-  const reason = value === undefined ? 'Not JSON.' : 'Not JSON: cut off or overwritten.'
+  const reason = isTooDeep(text) ? TOO_DEEP : value === undefined ? 'Not JSON.' : 'Not JSON: cut off or overwritten.'
   const lost = spans.map((span): DamageItem => {
     const { from, to } = inBytes(text, span, file.size)
     const bytes = Buffer.from(text.slice(span.from, Math.min(span.to, span.from + KEPT_BYTES)))

@@ -9,7 +9,7 @@ import { checkedText, checkId, objectText } from '../session/check.ts'
 import { JsonText } from '../session/json-text.ts'
 import type { Importer, Item, MessageItem, Source } from './item.ts'
 import { Suspects } from './suspects.ts'
-import { asTime } from './values.ts'
+import { asTime, digest } from './values.ts'
 
 /** One record of messages: large enough for speed, small enough to share a group with others. */
 const BATCH_MESSAGES = 256
@@ -69,10 +69,12 @@ const BESIDE = new Set<Ready['kind']>(['usage', 'entry', 'damage', 'healed', 'su
 export async function* readied(importer: Importer, source: Source): AsyncGenerator<Ready[]> {
   const suspects = new Suspects()
   const bunch = new Bunch(importer.name === 'holdfast')
-  for await (const item of importer.read(source)) {
-    if (item.kind !== 'message') bunch.add(timed(item))
-    else addMessage(bunch, timed(item), suspects)
-    if (bunch.isFull) yield bunch.taken()
+  for await (const read of importer.read(source)) {
+    for (const item of 'kind' in read ? [read] : read) {
+      if (item.kind !== 'message') bunch.add(timed(item))
+      else addMessage(bunch, timed(item), suspects)
+      if (bunch.isFull) yield bunch.taken()
+    }
   }
   const rest = bunch.taken()
   if (rest.length > 0) yield rest
@@ -82,7 +84,7 @@ function addMessage(bunch: Bunch, item: MessageItem, suspects: Suspects): void {
   const { session, id, recovered = false } = item
   try {
     checkId('The id of a message', id)
-    bunch.addMessage(item, textOf(item))
+    bunch.addMessage(madeOf(item))
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     bunch.add({ kind: 'refused', session, reason: `The message "${id}" cannot be kept: ${error.message}`, recovered })
@@ -92,10 +94,19 @@ function addMessage(bunch: Bunch, item: MessageItem, suspects: Suspects): void {
   if (first !== undefined) bunch.add({ kind: 'suspect', session, first, second: id })
 }
 
-/** A message as JSON. Half of a surrogate pair cannot be stored: then its text and its digest are others than its importer has made. */
-function textOf({ message, text, digest }: MessageItem): JsonText {
-  if (text === undefined || text.includes('\\ud')) return objectText('The message', message)
-  return checkedText('The message', text, undefined, digest)
+/** A message with its JSON. Half of a surrogate pair cannot be stored: then its text and its digest are others than its importer has made. */
+function madeOf(item: MessageItem): Made {
+  const { message, text } = item
+  if (text === undefined || text.includes('\\ud')) return { item, text: objectText('The message', message).text }
+  checkedText('The message', text)
+  return { item, text, bytes: item.bytes, digest: item.digest }
+}
+
+interface Made {
+  readonly item: MessageItem
+  readonly text: string
+  readonly bytes?: Uint8Array | undefined
+  readonly digest?: string | undefined
 }
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -135,15 +146,15 @@ class Bunch {
     }
   }
 
-  addMessage(item: MessageItem, text: JsonText): void {
-    const { session, after } = item
-    const { length } = text.text
+  addMessage(made: Made): void {
+    const { session, after } = made.item
+    const { length } = made.text
     const fits = this.#run.length + LEAST_ROOM * length <= BATCH_BYTES || this.#run.count === 0
     if (after !== undefined || session !== this.#run.session || !fits) {
       this.#close()
       this.#run = new Run(session, after)
     }
-    this.#run.add(item, text)
+    this.#run.add(made)
   }
 
   taken(): Ready[] {
@@ -186,16 +197,16 @@ class Run {
     return this.#ids.length
   }
 
-  add({ id, at, recovered, bytes }: MessageItem, json: JsonText): void {
+  add({ item: { id, at, recovered }, text, bytes, digest: sum }: Made): void {
     if (recovered === true) this.#recovered++
     // Twice in one source, one behind the other: it is one message.
     if (this.#known.size === this.#known.add(id).size) {
       this.#repeated++
       return
     }
-    const { text } = json
     this.#makeRoom(this.length + 1 + (bytes?.length ?? LEAST_ROOM * text.length))
     if (this.length > 0) this.#bytes[this.length++] = COMMA
+    const from = this.length
     if (bytes === undefined) this.length += this.#bytes.write(text, this.length)
     else {
       this.#bytes.set(bytes, this.length)
@@ -205,7 +216,7 @@ class Run {
     this.#times.push(at ?? null)
     this.#ends.push(this.length)
     this.#keys += hashKey('message', id)
-    this.#digests += json.digest
+    this.#digests += sum ?? digest(this.#bytes.subarray(from, this.length))
     this.#tokens += estimateTokens(text)
   }
 

@@ -2,7 +2,9 @@
  * JSON out of damaged text. A line that does not parse may be several records glued together, a fragment with a whole record behind it, or a
  * record with raw control characters; a document may be cut off in the middle. What is whole is taken out; the rest is told of.
  */
+import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
+import { hasFewBrackets } from '../session/check.ts'
 import { asObject } from './values.ts'
 
 /** Whether an object looks like a record of the format that is read: inside of a fragment others are whole too. */
@@ -48,12 +50,32 @@ export function salvage(text: string, isRecord: IsRecord): Salvaged {
   return { values, lost }
 }
 
+/** What a text says as JSON; undefined if it says nothing, or is nested deeper than anything that can be kept. */
 export function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return isTooDeep(text) ? undefined : (JSON.parse(text) as Json)
   } catch {
     return undefined
   }
+}
+
+/** What is around a message in a line or a document may be nested too. */
+const DEPTH = LIMITS.jsonDepth + 16
+
+/** Told from the brackets: whoever goes through such a value level by level runs out of stack. */
+export function isTooDeep(text: string): boolean {
+  if (hasFewBrackets(text, DEPTH)) return false
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === 0x22) {
+      i = endOfString(text, i)
+      if (i === -1) return false
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth > DEPTH) return true
+    } else if (char === 0x7d || char === 0x5d) depth--
+  }
+  return false
 }
 
 /** The end of the object that begins here, by its brackets; undefined if the text ends first. */

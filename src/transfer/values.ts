@@ -46,11 +46,14 @@ export function asMetadata(fields: { readonly [key: string]: Json | undefined })
 
 const EPOCH_SECONDS_MOST = 100_000_000_000
 
+const MOMENT = /^(?:19[7-9]|[2-9]\d\d)\d-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
+
 /** A moment as records write it: from ISO text, with or without a zone (then it is taken for UTC, the same on every machine), or a number. */
 export function asTime(value: Json | undefined): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return isoOf(Math.abs(value) < EPOCH_SECONDS_MOST ? value * 1000 : value)
   if (typeof value !== 'string' || value === '') return undefined
-  if (value.length === 24 && value.endsWith('Z')) return isoOf(Date.parse(value))
+  // As records write it; a day beyond the 28th may be none of its month.
+  if (MOMENT.test(value) && !Number.isNaN(Date.parse(value))) return value
   const numeric = /^\d+(?:\.\d+)?$/.test(value)
   if (numeric) return asTime(Number(value))
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes('T') ? value : `${value}Z`

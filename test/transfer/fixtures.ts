@@ -1,7 +1,7 @@
 /** Small stores of other programs, as their writers leave them. */
 import { basename } from 'node:path'
 import { detect, IMPORTERS } from '../../src/transfer/importers.ts'
-import type { Item, Source } from '../../src/transfer/item.ts'
+import { type Item, itemsIn, type Source } from '../../src/transfer/item.ts'
 
 export interface Fixture {
   readonly format: string
@@ -427,7 +427,7 @@ export async function itemsOf(source: Source, format?: string): Promise<Item[]> 
   const importer = format === undefined ? await detect(source, IMPORTERS) : IMPORTERS.find(({ name }) => name === format)
   if (importer === undefined) throw new Error(`Nobody knows ${source.name}.`)
   const items: Item[] = []
-  for await (const item of importer.read(source)) items.push(item)
+  for await (const item of itemsIn(importer, source)) items.push(item)
   return items
 }
 

@@ -96,7 +96,7 @@ const SENTENCES: Readonly<Record<string, (record: Fields) => string>> = {
   'commit.failed': () => 'An attempt at the commit failed',
   'commit.cancelled': () => 'The commit was cancelled',
   'memories.retracted': () => 'Memories were retracted',
-  'usage.recorded': ({ model }) => `A call to ${model}`,
+  'usage.recorded': ({ model, calls }) => (Array.isArray(calls) ? `${calls.length} calls to models` : `A call to ${model}`),
   'share.granted': () => 'Shared',
   'share.revoked': () => 'A share was revoked',
   'damage.acknowledged': () => 'Damage was acknowledged',

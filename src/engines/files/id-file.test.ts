@@ -66,8 +66,8 @@ describe('an id file', () => {
   )
 
   test('has the size that its head says', async () => {
-    // One block; one fence of 8 bytes; a filter of ten bits a key; the trailer.
-    expect((await encode(sorted(80))).length).toBe(BLOCK_BYTES + 8 + 100 + 64)
+    // One block; one fence of 8 bytes; a filter of fourteen bits a key; the trailer.
+    expect((await encode(sorted(80))).length).toBe(BLOCK_BYTES + 8 + 140 + 64)
     expect((await encode([])).length).toBe(8 + 64)
   })
 

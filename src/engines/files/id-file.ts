@@ -3,8 +3,8 @@
  * rot, and is then made again from the segments. Numbers are big-endian.
  *
  *     block × n    4096 bytes: up to 85 entries of 48 bytes; the last 4 bytes are the CRC-32 of the rest
- *     footer       the first 8 bytes of each block's first key · a Bloom filter of all keys, ten bits a key
- *     trailer      64 bytes: "HFIDS002" · first position u64 · end position u64 · entries u32 · bytes of the filter u32 · CRC of the footer u32 ·
+ *     footer       the first 8 bytes of each block's first key · a Bloom filter of all keys, fourteen bits a key
+ *     trailer      64 bytes: "HFIDS003" · first position u64 · end position u64 · entries u32 · bytes of the filter u32 · CRC of the footer u32 ·
  *                  zeros · CRC of the trailer u32
  *
  *     entry        key 16 · position u48 · index u16 · length u32 · crc u32 · digest 16
@@ -23,8 +23,10 @@ const BLOCK_ENTRIES_BYTES = ENTRIES_PER_BLOCK * ENTRY_BYTES
 const BLOCKS_AT_ONCE = 64
 export const PIECE_BYTES = BLOCKS_AT_ONCE * BLOCK_ENTRIES_BYTES
 const TRAILER_BYTES = 64
-const MAGIC = Buffer.from('HFIDS002')
-const FILTER_PROBES = 6
+const MAGIC = Buffer.from('HFIDS003')
+/** One key in eight hundred that is not there is looked for all the same: most of those that are asked for are not. */
+const FILTER_BITS = 14
+const FILTER_PROBES = 10
 
 /** What of an id file is kept in memory. */
 export interface IdFile {
@@ -130,7 +132,7 @@ export async function writeIdFile(
   pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): Promise<void> {
   const fences = Buffer.alloc(Math.ceil(range.count / ENTRIES_PER_BLOCK) * 8)
-  const filter = Buffer.alloc(Math.max(8, Math.ceil((range.count * 10) / 8)))
+  const filter = Buffer.alloc(Math.max(8, Math.ceil((range.count * FILTER_BITS) / 8)))
   let block = 0
   for await (const piece of pieces) {
     const bytes = Buffer.alloc(Math.ceil(piece.length / BLOCK_ENTRIES_BYTES) * BLOCK_BYTES)

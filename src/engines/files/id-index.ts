@@ -88,7 +88,8 @@ export class IdIndex {
   prepare(before: number): Promise<void> {
     return this.#inTurn(async () => {
       try {
-        const [first] = await this.#options.segments()
+        // To list a journal of many segments for each one that is sealed would take longer than all else.
+        const first = this.#sources[0]?.first ?? (await this.#options.segments())[0]
         if (first !== undefined) await this.#merge(await this.#cover(first, before, true))
       } catch (error) {
         if (error instanceof RottenIdFile) await this.#discard(this.#sources)
@@ -171,11 +172,14 @@ export class IdIndex {
   /** Opens or makes what a range needs; `onDisk`: also what is held in memory only, if it can be written. */
   async #cover(from: number, before: number, onDisk = false): Promise<readonly Source[]> {
     let files: number[] | undefined
+    const open = async (position: number): Promise<Source> => {
+      files ??= await this.#idFiles()
+      return (await this.#open(position, files)) ?? (await this.#build(position, before))
+    }
     for (let at = this.#gap(from, before, onDisk); at !== undefined; ) {
       const position = at
       const known = this.#sources.find(({ first, end, memory }) => memory !== undefined && first <= position && position < end)
-      files ??= await this.#idFiles()
-      const source = (await this.#open(position, files)) ?? (await (known?.memory ? this.#make(known) : this.#build(position, before)))
+      const source = known?.memory ? await this.#make(known) : await open(position)
       await this.#replace(
         this.#sources.filter(({ first, end }) => first >= source.first && end <= source.end),
         source,

@@ -10,6 +10,7 @@ import { PAST } from '../../session/branch.ts'
 import {
   type CommitFailed,
   type CommitFinished,
+  callsIn,
   type Description,
   type EntryPut,
   type ForkGranted,
@@ -114,8 +115,11 @@ export class ItemReader {
         return [{ kind: 'head', ...common, to: await this.#idAt(to), why, ...(target === undefined ? {} : { target }) }]
       }
       case 'usage.recorded': {
-        const { model, inputTokens, outputTokens } = record as unknown as UsageRecorded
-        return [{ kind: 'usage', ...common, key: String(at), model, inputTokens, outputTokens }]
+        const calls = callsIn(record as unknown as UsageRecorded)
+        return calls.map(({ model, inputTokens, outputTokens, at: when }, index) => {
+          const [key, moment] = [`${at}.${index}`, when === undefined ? {} : { at: when }]
+          return { kind: 'usage', ...common, ...moment, key, model, inputTokens, outputTokens }
+        })
       }
       case 'share.granted': {
         const { share, token, expiresAt, redact } = record as unknown as ShareGranted

@@ -7,7 +7,7 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import { detect, IMPORTERS } from '../../transfer/importers.ts'
-import type { DamageItem, Importer, Item, SessionItem, Source } from '../../transfer/item.ts'
+import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source } from '../../transfer/item.ts'
 import { type Ready, readied } from '../../transfer/ready.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
@@ -208,7 +208,7 @@ class Run {
 }
 
 async function isWhole(importer: Importer, source: Source): Promise<boolean> {
-  for await (const item of importer.read(source)) if ((item as Item).kind === 'damage') return false
+  for await (const { kind } of itemsIn(importer, source)) if (kind === 'damage') return false
   return true
 }
 

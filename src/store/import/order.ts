@@ -1,9 +1,9 @@
 /** Which source comes from which, as far as their first lines tell. */
 import { detect, IMPORTERS } from '../../transfer/importers.ts'
-import type { Importer, SessionItem, Source } from '../../transfer/item.ts'
+import { type Importer, itemsIn, type SessionItem, type Source } from '../../transfer/item.ts'
 
 export async function firstSession(importer: Importer, source: Source): Promise<SessionItem | undefined> {
-  for await (const item of importer.read(source)) if (item.kind === 'session') return item
+  for await (const item of itemsIn(importer, source)) if (item.kind === 'session') return item
   return undefined
 }
 

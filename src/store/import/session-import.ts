@@ -11,7 +11,7 @@ import { checkDescription, objectText } from '../../session/check.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Point, SessionState } from '../../session/state.ts'
-import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
+import type { ArchiveItem, EntryItem, SessionItem, UsageItem } from '../../transfer/item.ts'
 import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
 import { admit, admitAmount, admitText } from '../admission.ts'
@@ -27,6 +27,8 @@ import { Draft, type ImportedSession } from './report.ts'
 const HELD_ITEMS = 512
 /** So many entries go into one record. */
 const ENTRIES = 256
+/** So many calls to a model go into one record. */
+const USAGES = 256
 
 export interface SessionImportOptions {
   readonly parts: StoreParts
@@ -43,6 +45,7 @@ export class SessionImport {
   readonly #options: SessionImportOptions
   readonly #begin: SessionItem
   readonly #held: Ready[] = []
+  #heldCount = 0
   readonly #keys = new ContentIds()
   /** Ids that this source has had, where nothing is written. */
   readonly #seen = new Set<string>()
@@ -50,6 +53,7 @@ export class SessionImport {
   #batches: Batches | undefined
   #entries: EntryItem[] = []
   #entryBytes = 0
+  #usages: UsageItem[] = []
   #last: string | undefined
   /** Nothing is to be written: the session was deleted here. */
   #closed = false
@@ -80,7 +84,8 @@ export class SessionImport {
     else if (this.#batches !== undefined) await this.#carryOut(item)
     else {
       this.#held.push(item)
-      if (this.#held.length >= HELD_ITEMS || this.#heldMessages().length >= HELD_ITEMS) await this.open()
+      this.#heldCount += item.kind === 'messages' ? item.ids.length : 1
+      if (this.#heldCount >= HELD_ITEMS) await this.open()
     }
   }
 
@@ -174,10 +179,29 @@ export class SessionImport {
       this.#entries.push(item)
       this.#entryBytes += item.length ?? 0
       if (this.#entries.length >= ENTRIES || this.#entryBytes >= BATCH_BYTES) await this.#putEntries()
+    } else if (item.kind === 'usage' && !this.#isExport) {
+      // It needs no order, but where that of an export is kept: many go together.
+      this.#usages.push(item)
+      if (this.#usages.length >= USAGES) await this.#recordUsages()
     } else {
-      // Usage needs no order, but where the order of an export is kept.
-      if (item.kind !== 'usage' || this.#isExport) await this.#flush()
+      await this.#flush()
       await this.#attempt(item)
+    }
+  }
+
+  async #recordUsages(): Promise<void> {
+    const calls = this.#usages.splice(0).map(({ key, model, inputTokens, outputTokens, at }) => ({
+      key: `import:usage:${key}`,
+      model,
+      inputTokens,
+      outputTokens,
+      ...(at === undefined ? {} : { at }),
+    }))
+    if (calls.length === 0 || this.#closed) return
+    try {
+      await this.#submit({ at: calls.at(-1)?.at }, (terms) => decide.importUsage(terms, calls))
+    } catch (error) {
+      this.#tell(error, `The usage of ${calls.length} calls`)
     }
   }
 
@@ -224,6 +248,7 @@ export class SessionImport {
 
   async #flush(): Promise<void> {
     await this.#batches?.flush()
+    await this.#recordUsages()
     await this.#putEntries()
   }
 

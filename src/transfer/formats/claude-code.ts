@@ -4,7 +4,9 @@
  * the conversation was taken up again from an earlier point. Sub-agents' lines become sessions of their own, children of this one.
  */
 import type { JsonObject } from '../../record/record.ts'
-import type { Importer, Item, Source } from '../item.ts'
+import { fieldsIn } from '../canonical.ts'
+import type { Importer, Item, MessageItem, Source } from '../item.ts'
+import type { Raw } from '../lines.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, contentText, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
@@ -37,8 +39,8 @@ function isRecord(line: JsonObject): boolean {
     : line.type !== 'message' && !('role' in line)
 }
 
-async function* read(source: Source): AsyncGenerator<Item> {
-  yield* readThrough(source, isRecord, new Reader(source))
+function read(source: Source): AsyncIterable<Item[]> {
+  return readThrough(source, isRecord, new Reader(source))
 }
 
 interface Titles {
@@ -74,19 +76,19 @@ class Reader implements LineReader {
     else yield damageOf(damage, this.#session)
   }
 
-  *line(line: JsonObject, recovered: boolean): Generator<Item> {
+  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
     if (this.#session === undefined && typeof line.cwd !== 'string' && this.#early.length < 100) {
       this.#early.push(line)
       return
     }
     if (this.#session === undefined) yield* this.#begin(line)
-    yield* this.#read(line, recovered)
+    yield* this.#read(line, recovered, raw)
   }
 
-  *#read(line: JsonObject, recovered: boolean): Generator<Item> {
+  *#read(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
     const session = this.#session as string
     if (line.type === 'user' || line.type === 'assistant') {
-      yield* this.#conversation(line, recovered)
+      yield* this.#conversation(line, recovered, raw)
       return
     }
     if (line.type === 'custom-title') this.#titles.custom = asTitle(line.customTitle) ?? this.#titles.custom ?? ''
@@ -129,12 +131,12 @@ class Reader implements LineReader {
     }
   }
 
-  *#conversation(line: JsonObject, recovered: boolean): Generator<Item> {
+  *#conversation(line: JsonObject, recovered: boolean, raw: Raw | undefined): Generator<Item> {
     const inner = asObject(line.message) as JsonObject
     const id = this.#idOf(line)
     const at = asTime(line.timestamp)
     if (line.isSidechain === true && !this.#agent) {
-      yield* this.#sidechain(line, id, recovered)
+      yield* this.#sidechain(line, id, recovered, raw)
       return
     }
     const session = this.#session as string
@@ -148,8 +150,10 @@ class Reader implements LineReader {
     this.#titles.prompt ??= isPrompt ? asTitle(contentText(inner.content).split('\n')[0]?.slice(0, 200)) : undefined
     this.#last = id
     this.#remember(asString(line.uuid), id)
-    yield { kind: 'message', session, id, message: messageOf(line, inner), at, recovered, ...(after === undefined ? {} : { after }) }
-    yield* usageItem(session, id, inner, at)
+    const item: MessageItem = { kind: 'message', session, id, ...messageOf(line, inner, raw), at, recovered }
+    yield after === undefined ? item : { ...item, after }
+    const usage = usageItem(session, id, inner, at)
+    if (usage !== undefined) yield usage
   }
 
   *#compaction(line: JsonObject, id: string): Generator<Item> {
@@ -161,7 +165,7 @@ class Reader implements LineReader {
     yield rawEntry(NAME, session, 'compact-summary', line)
   }
 
-  *#sidechain(line: JsonObject, id: string, recovered: boolean): Generator<Item> {
+  *#sidechain(line: JsonObject, id: string, recovered: boolean, raw: Raw | undefined): Generator<Item> {
     const [uuid, parent] = [asString(line.uuid), asString(line.parentUuid)]
     const root = asId(line.agentId) ?? this.#sidechains.get(parent ?? '') ?? id
     const child = `${this.#session}/agent-${root}`
@@ -171,8 +175,10 @@ class Reader implements LineReader {
       yield* this.#beginSession(child, line, this.#session)
     }
     const inner = asObject(line.message) as JsonObject
-    yield { kind: 'message', session: child, id, message: messageOf(line, inner), at: asTime(line.timestamp), recovered }
-    yield* usageItem(child, id, inner, asTime(line.timestamp))
+    const at = asTime(line.timestamp)
+    yield { kind: 'message', session: child, id, ...messageOf(line, inner, raw), at, recovered }
+    const usage = usageItem(child, id, inner, at)
+    if (usage !== undefined) yield usage
   }
 
   /** A line without an id, or with one that another line has, is told by its content. */
@@ -206,18 +212,25 @@ function isOnlyResults({ content }: JsonObject): boolean {
   return parts.length > 0 && parts.every((part) => asObject(part)?.type === 'tool_result')
 }
 
-/** The message as the provider has it, and beside it what the line says of it. */
-function messageOf(line: JsonObject, inner: JsonObject): JsonObject {
-  const origin = without(line, 'message', 'uuid', 'sessionId', 'timestamp', 'type')
-  return { ...inner, role: typeof inner.role === 'string' ? inner.role : (line.type as string), origin }
+const BESIDE = ['message', 'uuid', 'sessionId', 'timestamp', 'type']
+
+/** The message as the provider has it, and beside it what the line says of it; cut out of the line, where that is as it would be written again. */
+function messageOf(line: JsonObject, inner: JsonObject, raw: Raw | undefined): Pick<MessageItem, 'message' | 'text'> {
+  const origin = without(line, ...BESIDE)
+  if (typeof inner.role !== 'string') return { message: { ...inner, role: line.type as string, origin } }
+  const message = { ...inner, origin }
+  const fields = raw === undefined || 'origin' in inner ? undefined : fieldsIn(line, raw.text)
+  const said = fields?.value('message')
+  return said === undefined ? { message } : { message, text: `${said.slice(0, -1)},"origin":${fields?.without(...BESIDE)}}` }
 }
 
 /** One reply may span several lines, each with all of its usage. */
-function* usageItem(session: string, id: string, inner: JsonObject, at: string | undefined): Generator<Item> {
+function usageItem(session: string, id: string, inner: JsonObject, at: string | undefined): Item | undefined {
   const usage = asObject(inner.usage)
   const model = asString(inner.model)
-  if (usage === undefined || model === undefined || model.length > 200 || model.startsWith('<')) return
+  if (usage === undefined || model === undefined || model.length > 200 || model.startsWith('<')) return undefined
   const inputTokens = asCount(usage.input_tokens) + asCount(usage.cache_read_input_tokens) + asCount(usage.cache_creation_input_tokens)
   const outputTokens = asCount(usage.output_tokens)
-  if (inputTokens + outputTokens > 0) yield { kind: 'usage', session, key: asId(inner.id) ?? id, model, inputTokens, outputTokens, at }
+  if (inputTokens + outputTokens === 0) return undefined
+  return { kind: 'usage', session, key: asId(inner.id) ?? id, model, inputTokens, outputTokens, at }
 }

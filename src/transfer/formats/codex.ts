@@ -4,8 +4,10 @@
  * ordinal it shares them; a thread that was reverted has another file, with the same thread and another end.
  */
 import type { JsonObject } from '../../record/record.ts'
-import type { Importer, Item, ParentItem, Source } from '../item.ts'
-import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, stemOf } from '../values.ts'
+import { fieldsIn } from '../canonical.ts'
+import type { Importer, Item, MessageItem, ParentItem, Source } from '../item.ts'
+import type { Raw } from '../lines.ts'
+import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, digest, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'codex'
@@ -18,6 +20,8 @@ const LINES = new Set([
   'world_state',
   'inter_agent_communication',
 ])
+/** So many items are looked through for what an event says. */
+const REMEMBERED = 1000
 /** Types of items that are no messages. */
 const UNSAID = /^(?:compaction|ghost_snapshot)/
 
@@ -31,11 +35,10 @@ function isRecord(line: JsonObject): boolean {
   return typeof line.type === 'string' && LINES.has(line.type) && asObject(line.payload) !== undefined
 }
 
-async function* read(source: Source): AsyncGenerator<Item> {
-  const reader = new Reader(source)
+function read(source: Source): AsyncIterable<Item[]> {
   // Other types may come; inside a fragment, a payload is whole too, but has no payload.
   const isLine = (line: JsonObject): boolean => typeof line.type === 'string' && asObject(line.payload) !== undefined
-  yield* readThrough(source, isLine, reader)
+  return readThrough(source, isLine, new Reader(source))
 }
 
 interface Event {
@@ -52,7 +55,7 @@ class Reader implements LineReader {
   #last: string | undefined
   #hasItems = false
   /** Of the turn that is read: what items say, and what events say. */
-  #said = new Set<string>()
+  #said: string[] = []
   #events: Event[] = []
 
   constructor(source: Source) {
@@ -64,19 +67,18 @@ class Reader implements LineReader {
     else yield damageOf(damage, this.#session)
   }
 
-  *line(line: JsonObject, recovered: boolean): Generator<Item> {
+  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
     const payload = asObject(line.payload) as JsonObject
     const at = asTime(line.timestamp)
     if (this.#session === undefined) yield* this.#begin(line.type === 'session_meta' ? payload : {}, at)
     const session = this.#session as string
     if (line.type === 'response_item' && !UNSAID.test(String(payload.type))) {
-      const id = this.#ids.next(payload)
-      this.#last = id
+      const item = this.#item(session, line, payload, raw)
+      this.#last = item.id
       this.#hasItems = true
-      this.#said.add(contentText(payload.content).trim())
-      const origin = without(line, 'payload', 'type', 'timestamp')
-      const message = Object.keys(origin).length === 0 ? payload : { ...payload, origin }
-      yield { kind: 'message', session, id, message, at, recovered }
+      const said = contentText(payload.content).trim()
+      if (said !== '' && this.#said.push(said) > 2 * REMEMBERED) this.#said.splice(0, REMEMBERED)
+      yield { ...item, at, recovered }
     } else if (line.type === 'event_msg') yield* this.#event(line, payload, at)
     else if (line.type === 'compacted') yield* this.#compacted(line, payload, at)
     else yield rawEntry(NAME, session, String(line.type).slice(0, 40), line)
@@ -86,6 +88,16 @@ class Reader implements LineReader {
     if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({}, undefined)
     // At the end of a file that is being written, the item of what was shown may be yet to come.
     if (!this.#hasItems) yield* this.#fillGaps()
+  }
+
+  /** Told by its content alone: what the line says around it differs between a thread and its fork. */
+  #item(session: string, line: JsonObject, payload: JsonObject, raw: Raw | undefined): MessageItem {
+    const text = (raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('payload')) ?? JSON.stringify(payload)
+    const sum = digest(text)
+    const id = this.#ids.nextOf(sum)
+    const origin = without(line, 'payload', 'type', 'timestamp')
+    if (Object.keys(origin).length > 0) return { kind: 'message', session, id, message: { ...payload, origin } }
+    return { kind: 'message', session, id, message: payload, text, digest: sum }
   }
 
   *#begin(meta: JsonObject, at: string | undefined): Generator<Item> {
@@ -125,10 +137,20 @@ class Reader implements LineReader {
     }
   }
 
-  /** What was shown in the turn that ends here and stands in no item. */
+  /**
+   * What was shown in the turn that ends here and stands in no item. An item answers for one event; those behind the last that did may belong to
+   * the next turn, whose event comes later.
+   */
   *#fillGaps(): Generator<Item> {
     const session = this.#session as string
-    const missing = this.#events.filter(({ text }) => ![...this.#said].some((said) => said === text || said.includes(text)))
+    let last = -1
+    const missing = this.#events.filter(({ text }) => {
+      const place = this.#said.findIndex((said) => said === text || said.includes(text))
+      if (place === -1) return true
+      this.#said[place] = ''
+      last = Math.max(last, place)
+      return false
+    })
     for (const { role, text, at } of missing) {
       const message = { role, content: text, origin: { log: 'event_msg' } }
       const id = this.#ids.next(message)
@@ -138,7 +160,7 @@ class Reader implements LineReader {
     if (missing.length > 0)
       yield { kind: 'healed', session, what: `${missing.length} messages stood in the log of events only, and were taken from there.` }
     this.#events = []
-    this.#said = new Set()
+    this.#said = this.#said.slice(last + 1)
   }
 
   *#compacted(line: JsonObject, payload: JsonObject, at: string | undefined): Generator<Item> {

@@ -17,6 +17,7 @@ import {
   asTitle,
   ContentIds,
   contentText,
+  digest,
   stemOf,
 } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readOne, readThrough, without } from './raw.ts'
@@ -55,14 +56,15 @@ async function* readWhole(source: Source): AsyncGenerator<Item> {
   for (const message of asObjects(document?.messages)) yield* reader.line(message, recovered)
 }
 
-async function* readLog(source: Source): AsyncGenerator<Item> {
-  yield* readThrough(source, isRecord, new Reader(source))
+function readLog(source: Source): AsyncIterable<Item[]> {
+  return readThrough(source, isRecord, new Reader(source))
 }
 
 class Reader implements LineReader {
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
+  /** What tells the content of each message: one may come again with another. */
   readonly #seen = new Map<string, string>()
   #session: string | undefined
   /** The conversation as it is now. */
@@ -130,19 +132,19 @@ class Reader implements LineReader {
     const message = messageOf(record)
     const at = asTime(record.timestamp)
     const text = JSON.stringify(message)
+    const sum = digest(text)
     const first = this.#seen.get(id)
+    this.#seen.set(id, sum)
     if (first !== undefined) {
-      if (first !== text) yield { kind: 'replacement', session, id, message, at }
-      this.#seen.set(id, text)
+      if (first !== sum) yield { kind: 'replacement', session, id, message, at }
       if (!known && !this.#path.includes(id)) this.#path.push(id)
       return
     }
     const before = this.#path.at(-1) ?? null
-    this.#seen.set(id, text)
     this.#path.push(id)
     const after = before === this.#last ? {} : { after: before }
     this.#last = id
-    yield { kind: 'message', session, id, message, at, recovered, ...after }
+    yield { kind: 'message', session, id, message, text, digest: sum, at, recovered, ...after }
     const [tokens, model] = [asObject(record.tokens), asString(record.model)]
     if (tokens === undefined || model === undefined || model.length > 200) return
     yield { kind: 'usage', session, key: id, model, inputTokens: asCount(tokens.input), outputTokens: asCount(tokens.output), at }

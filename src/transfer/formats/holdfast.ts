@@ -11,8 +11,9 @@
  */
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Description, ExtractedMemory } from '../../session/records.ts'
+import { fieldsIn } from '../canonical.ts'
 import type { ArchiveOutcome, Importer, Item, ParentItem, SessionItem, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
+import { type Read, type ReadRecord, readRecords } from '../lines.ts'
 import { asCount, asId, asObject, asObjects, asTime, ContentIds } from '../values.ts'
 import { damageOf, fileOf, firstObjects, headOf } from './raw.ts'
 
@@ -43,7 +44,7 @@ function isLine({ kind }: JsonObject): boolean {
   return typeof kind === 'string' && KINDS.has(kind)
 }
 
-async function* read(source: Source): AsyncGenerator<Item> {
+async function* read(source: Source): AsyncGenerator<Item[]> {
   const file = fileOf(source)
   let session: string | undefined
   let count = 0
@@ -54,21 +55,20 @@ async function* read(source: Source): AsyncGenerator<Item> {
     if (!ended)
       yield { kind: 'damage', session: session ?? null, place, reason: 'Lines of this session are missing.', bytes: new Uint8Array() }
   }
-  for await (const reads of readRecords(file, isLine))
+  const items = function* (reads: readonly Read[]): Generator<Item> {
     for (const read of reads) {
       if ('kind' in read) {
         yield damageOf(read, session ?? null)
         continue
       }
-      const { record, recovered, line, offset } = read
+      const { record, line, offset } = read
       if (record.kind === 'end') {
         ended = record.items === count
         yield* cut()
         ended = true
         continue
       }
-      const item =
-        record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(record, session, ids, recovered)
+      const item = record.kind === 'session' ? sessionItem(record) : session === undefined ? undefined : itemOf(read, session, ids)
       if (item === undefined) {
         const bytes = Buffer.from(JSON.stringify(record))
         const reason = session === undefined ? 'Nothing says whose this is.' : 'This is no item of an export, or one of a newer version.'
@@ -86,7 +86,9 @@ async function* read(source: Source): AsyncGenerator<Item> {
       count++
       yield item
     }
-  yield* cut()
+  }
+  for await (const reads of readRecords(file, isLine)) yield [...items(reads)]
+  yield [...cut()]
 }
 
 /** One line of an export, without its newline. */
@@ -120,14 +122,16 @@ function parentOf(parent: JsonObject | undefined): ParentItem | undefined {
   return { session, kind: parent.kind, message: asId(parent.message) ?? null }
 }
 
-function itemOf(line: JsonObject, session: string, ids: ContentIds, recovered: boolean): Item | undefined {
+function itemOf({ record: line, recovered, raw }: ReadRecord, session: string, ids: ContentIds): Item | undefined {
   const [id, message] = [asId(line.id), asObject(line.message)]
   const common = { session, ...timeOf(line) }
   switch (line.kind) {
     case 'message': {
       const after = line.after === null ? null : asId(line.after)
       if (id === undefined || message === undefined) return undefined
-      return { kind: 'message', ...common, id, message, recovered, ...(after === undefined ? {} : { after }) }
+      const text = raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
+      const written = text === undefined ? {} : { text }
+      return { kind: 'message', ...common, id, message, ...written, recovered, ...(after === undefined ? {} : { after }) }
     }
     case 'replacement':
       return id === undefined || message === undefined ? undefined : { kind: 'replacement', ...common, id, message }

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
+import { type Read, readRecords } from '../lines.ts'
 import { asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
 import { contentItem, damageOf, fileOf, firstObjects, headOf, rawEntry } from './raw.ts'
 
@@ -33,7 +33,7 @@ function isLocalTime(value: unknown): boolean {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?$/.test(value)
 }
 
-async function* read(source: Source): AsyncGenerator<Item> {
+async function* read(source: Source): AsyncGenerator<Item[]> {
   const isRecord = (line: JsonObject): boolean => typeof line._type === 'string' || isMessage(line) || isHistory(line)
   const ids = new ContentIds()
   const waiting: Item[] = []
@@ -63,7 +63,7 @@ async function* read(source: Source): AsyncGenerator<Item> {
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
     yield { kind: 'archive', session, key: `consolidated-${last}`, upTo: last, at: consolidated.at, outcome }
   }
-  for await (const reads of readRecords(fileOf(source), isRecord))
+  const items = function* (reads: readonly Read[]): Generator<Item> {
     for (const read of reads) {
       if ('kind' in read) {
         lines++
@@ -94,9 +94,11 @@ async function* read(source: Source): AsyncGenerator<Item> {
         // Opaque to everybody but its provider, and of no use elsewhere.
       } else if (record._type !== 'provider_state') yield rawEntry(NAME, own, String(record._type ?? `history-${record.cursor}`), record)
     }
-  if (session === undefined && waiting.length > 0) yield* begin(undefined)
+  }
+  for await (const reads of readRecords(fileOf(source), isRecord)) yield [...items(reads)]
+  if (session === undefined && waiting.length > 0) yield [...begin(undefined)]
   // More were counted than are there.
-  if (lines < consolidated.count) yield* archive()
+  if (lines < consolidated.count) yield [...archive()]
 }
 
 /** The key that a file's name stands for: as base64url, or as older versions wrote it. */

@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Importer, Item, Source } from '../item.ts'
-import { readRecords } from '../lines.ts'
+import { type Read, readRecords } from '../lines.ts'
 import { asId, asMetadata, asObjects, ContentIds, digest, stemOf } from '../values.ts'
 import { contentItem, damageOf, fileOf, firstObjects, headOf, readOne } from './raw.ts'
 
@@ -31,8 +31,8 @@ function isSample(one: JsonObject): boolean {
   return Array.isArray(one.messages)
 }
 
-function* sessionItem(session: string): Generator<Item> {
-  yield { kind: 'session', session, description: { metadata: asMetadata({ source: NAME }) } }
+function sessionItem(session: string): Item {
+  return { kind: 'session', session, description: { metadata: asMetadata({ source: NAME }) } }
 }
 
 function* messageItems(session: string, messages: readonly JsonObject[], ids: ContentIds, recovered: boolean): Generator<Item> {
@@ -44,7 +44,7 @@ function nameOf(source: Source): string {
   return `${asId(stemOf(source.name)) ?? 'chat'}-${digest(source.name).slice(0, 8)}`
 }
 
-async function* readWhole(source: Source): AsyncGenerator<Item> {
+async function* readWhole(source: Source): AsyncGenerator<Item | Item[]> {
   const { value, damage, recovered } = await readOne(source, ['messages'], isMessage)
   // One object after the other, as lines, whatever the file is called.
   if (value !== undefined && !Array.isArray(value) && !isSample(value as JsonObject)) {
@@ -56,31 +56,30 @@ async function* readWhole(source: Source): AsyncGenerator<Item> {
     return
   }
   const session = nameOf(source)
-  yield* sessionItem(session)
+  yield sessionItem(session)
   for (const one of damage) yield damageOf(one, session)
   const messages = Array.isArray(value) ? (value as JsonObject[]) : asObjects((value as JsonObject | undefined)?.messages as Json)
   yield* messageItems(session, messages, new ContentIds(), recovered)
 }
 
-async function* readLines(source: Source): AsyncGenerator<Item> {
+async function* readLines(source: Source): AsyncGenerator<Item[]> {
   const session = nameOf(source)
   const ids = new ContentIds()
   const samples = new ContentIds()
   let begun = false
-  const begin = function* (): Generator<Item> {
-    if (!begun) yield* sessionItem(session)
-    begun = true
-  }
-  for await (const reads of readRecords(fileOf(source), (one) => isMessage(one) || isSample(one)))
+  const items = function* (reads: readonly Read[]): Generator<Item> {
     for (const read of reads) {
       if ('kind' in read) yield damageOf(read, begun ? session : null)
       else if (isSample(read.record)) {
         const sample = `${asId(stemOf(source.name)) ?? 'sample'}-${samples.next(read.record.messages as Json)}`
-        yield* sessionItem(sample)
+        yield sessionItem(sample)
         yield* messageItems(sample, asObjects(read.record.messages), new ContentIds(), read.recovered)
       } else {
-        if (!begun) yield* begin()
+        if (!begun) yield sessionItem(session)
+        begun = true
         yield contentItem(session, read.record, ids, { recovered: read.recovered }, read.raw)
       }
     }
+  }
+  for await (const reads of readRecords(fileOf(source), (one) => isMessage(one) || isSample(one))) yield [...items(reads)]
 }

@@ -2,8 +2,10 @@
  * pi, and OpenClaw's transcripts: one JSONL file for each session, whose entries form a tree; the last entry of the file is where the
  * conversation is. Entries that are no messages lie on the way too: a message follows the last message before it on that way.
  */
-import type { JsonObject } from '../../record/record.ts'
+import type { Json, JsonObject } from '../../record/record.ts'
+import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, Source } from '../item.ts'
+import type { Raw } from '../lines.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
@@ -11,6 +13,9 @@ const NAME = 'pi'
 const ENTRIES = new Set(
   'session message model_change thinking_level_change compaction branch_summary custom custom_message label session_info reset'.split(' '),
 )
+
+/** So many entries back another may point; further back, the file's order counts. */
+const REMEMBERED = 100_000
 
 export const pi: Importer = {
   name: NAME,
@@ -26,19 +31,19 @@ function isRecord(line: JsonObject): boolean {
   return line.type !== 'message' || asObject(line.message) !== undefined
 }
 
-async function* read(source: Source): AsyncGenerator<Item> {
-  yield* readThrough(source, isRecord, new Reader(source))
+function read(source: Source): AsyncIterable<Item[]> {
+  return readThrough(source, isRecord, new Reader(source))
 }
 
 class Reader implements LineReader {
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
-  /** For each entry, the message that it is or follows; null if none stands before it. */
-  readonly #message = new Map<string, string | null>()
-  /** The messages in the order of the file, as the first version names them, and the one before each. */
+  /** For each entry, the message that it is or follows, and the one before that; null if none stands before it. */
+  readonly #known = new Map<string, { readonly message: string | null; readonly previous: string | null }>()
+  /** The messages in the order of the file, as the first version names them: it has no ids. */
   readonly #order: string[] = []
-  readonly #previous = new Map<string, string | null>()
+  #isFirst = true
   #session: string | undefined
   #last: string | null = null
 
@@ -51,7 +56,7 @@ class Reader implements LineReader {
     else yield damageOf(damage, this.#session)
   }
 
-  *line(line: JsonObject, recovered: boolean): Generator<Item> {
+  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
     if (this.#session === undefined) yield* this.#begin(line.type === 'session' ? line : {})
     const session = this.#session as string
     const at = asTime(line.timestamp)
@@ -61,14 +66,17 @@ class Reader implements LineReader {
       const id = asId(line.id) ?? this.#ids.next(line)
       const after = before === this.#last ? {} : { after: before }
       this.#last = id
-      this.#order.push(id)
-      this.#previous.set(id, before)
-      this.#message.set(id, id)
-      yield { kind: 'message', session, id, message: content, at, recovered, ...after }
-      yield* usageItem(session, id, asObject(line.message) ?? {}, at)
+      this.#isFirst = false
+      if (typeof line.id !== 'string') this.#order.push(id)
+      this.#remember(id, id, before)
+      const said = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
+      const text = said === undefined ? {} : { text: said }
+      yield { kind: 'message', session, id, message: content, ...text, at, recovered, ...after }
+      const usage = usageItem(session, id, asObject(line.message) ?? {}, at)
+      if (usage !== undefined) yield usage
       return
     }
-    if (typeof line.id === 'string') this.#message.set(line.id, before)
+    if (typeof line.id === 'string') this.#remember(line.id, before, null)
     if (line.type === 'compaction') yield* this.#compaction(session, line, before, at)
     const name = line.type === 'session_info' ? asTitle(line.name) : undefined
     if (name !== undefined) yield { kind: 'describe', session, description: { title: name }, at }
@@ -96,17 +104,22 @@ class Reader implements LineReader {
 
   /** The message before an entry; by the file's order if the entry that it follows is not there. */
   #before(line: JsonObject): string | null {
-    if (line.parentId === null) return this.#order.length === 0 || line.type !== 'message' ? this.#last : null
-    const known = typeof line.parentId === 'string' ? this.#message.get(line.parentId) : undefined
-    return known === undefined ? this.#last : known
+    if (line.parentId === null) return this.#isFirst || line.type !== 'message' ? this.#last : null
+    const known = typeof line.parentId === 'string' ? this.#known.get(line.parentId) : undefined
+    return known === undefined ? this.#last : known.message
+  }
+
+  #remember(entry: string, message: string | null, previous: string | null): void {
+    this.#known.set(entry, { message, previous })
+    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value as string)
   }
 
   /** What stood before the first entry that was kept is summed up. */
   *#compaction(session: string, line: JsonObject, before: string | null, at: string | undefined): Generator<Item> {
     const overview = asString(line.summary)
     const index = typeof line.firstKeptEntryIndex === 'number' ? line.firstKeptEntryIndex : undefined
-    const kept = index === undefined ? this.#message.get(asString(line.firstKeptEntryId) ?? '') : this.#order[index]
-    const upTo = typeof kept === 'string' ? this.#previous.get(kept) : before
+    const kept = index === undefined ? this.#known.get(asString(line.firstKeptEntryId) ?? '')?.message : this.#order[index]
+    const upTo = typeof kept === 'string' ? this.#known.get(kept)?.previous : before
     if (overview === undefined || typeof upTo !== 'string') return
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
     yield { kind: 'archive', session, key: `compaction-${asId(line.id) ?? upTo}`, upTo, at, outcome }
@@ -127,7 +140,16 @@ function contentOf(line: JsonObject): JsonObject | undefined {
     return { role: 'user', content: `$ ${asString(message.command) ?? ''}\n${asString(message.output) ?? ''}`, origin: message }
   }
   if (message.role === 'custom') return { role: 'user', content: message.content ?? '', origin: without(message, 'content') }
-  return { ...message, content: Array.isArray(message.content) ? asArray(message.content).map(partOf) : (message.content ?? '') }
+  if (!Array.isArray(message.content))
+    return message.content === undefined || message.content === null ? { ...message, content: '' } : message
+  const parts = asArray(message.content)
+  return parts.every((part) => isShared(part)) ? message : { ...message, content: parts.map(partOf) }
+}
+
+/** Whether a part is written alike elsewhere. */
+function isShared(part: Json): boolean {
+  const object = asObject(part)
+  return object !== undefined && object.type !== 'toolCall'
 }
 
 function partOf(value: unknown): JsonObject {
@@ -136,10 +158,10 @@ function partOf(value: unknown): JsonObject {
   return { ...without(part, 'arguments'), type: 'tool_use', input: part.arguments ?? {} }
 }
 
-function* usageItem(session: string, key: string, message: JsonObject, at: string | undefined): Generator<Item> {
+function usageItem(session: string, key: string, message: JsonObject, at: string | undefined): Item | undefined {
   const [usage, model] = [asObject(message.usage), asString(message.model)]
-  if (usage === undefined || model === undefined || model.length > 200) return
+  if (usage === undefined || model === undefined || model.length > 200) return undefined
   const inputTokens = asCount(usage.input) + asCount(usage.cacheRead) + asCount(usage.cacheWrite)
   const outputTokens = asCount(usage.output)
-  if (inputTokens + outputTokens > 0) yield { kind: 'usage', session, key, model, inputTokens, outputTokens, at }
+  return inputTokens + outputTokens > 0 ? { kind: 'usage', session, key, model, inputTokens, outputTokens, at } : undefined
 }

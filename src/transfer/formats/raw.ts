@@ -51,18 +51,20 @@ export function readOne(source: Source, arrays: readonly string[], isRecord: IsR
 /** What makes items of a log, line by line. */
 export interface LineReader {
   damage(damage: DamageItem): Iterable<Item>
-  line(record: JsonObject, recovered: boolean): Iterable<Item>
+  line(record: JsonObject, recovered: boolean, raw?: Raw): Iterable<Item>
   end(): Iterable<Item>
 }
 
 /** Has a log read by a reader, to its end. */
-export async function* readThrough(source: Source, isRecord: IsRecord, reader: LineReader): AsyncGenerator<Item> {
-  for await (const reads of readRecords(fileOf(source), isRecord))
+export async function* readThrough(source: Source, isRecord: IsRecord, reader: LineReader): AsyncGenerator<Item[]> {
+  for await (const reads of readRecords(fileOf(source), isRecord)) {
+    const items: Item[] = []
     for (const read of reads) {
-      if ('kind' in read) yield* reader.damage(read)
-      else yield* reader.line(read.record, read.recovered)
+      for (const item of 'kind' in read ? reader.damage(read) : reader.line(read.record, read.recovered, read.raw)) items.push(item)
     }
-  yield* reader.end()
+    yield items
+  }
+  yield [...reader.end()]
 }
 
 /** Objects at the beginning of a file, as many as are whole there; none of a file that is one long document. */
@@ -88,5 +90,9 @@ export function headOf(source: Source, heads: ReadonlyMap<string, string>): stri
 }
 
 export function without(object: JsonObject, ...fields: readonly string[]): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)))
+  // Set like any other, this field would become the object's prototype.
+  if (Object.hasOwn(object, '__proto__')) return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)))
+  const rest: Record<string, Json> = {}
+  for (const name of Object.keys(object)) if (!fields.includes(name)) rest[name] = object[name] as Json
+  return rest
 }
