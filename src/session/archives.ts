@@ -10,7 +10,7 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, without } from './branch.ts'
-import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './decide.ts'
+import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './command.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
 import { conflict, tooMany } from './refusals.ts'

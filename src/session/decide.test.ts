@@ -4,6 +4,7 @@ import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { Json } from '../record/record.ts'
+import type { Outcome, Terms } from './command.ts'
 import * as decide from './decide.ts'
 import type { Operation } from './decision.ts'
 import { apply } from './fold.ts'
@@ -51,13 +52,13 @@ function created(): Notebook {
   return notebook
 }
 
-function say(terms: decide.Terms, ...contents: (string | [id: string, content: string])[]): Operation<SessionState, decide.Outcome> {
+function say(terms: Terms, ...contents: (string | [id: string, content: string])[]): Operation<SessionState, Outcome> {
   const messages = contents.map((one) => new JsonText(JSON.stringify({ content: typeof one === 'string' ? one : one[1] })))
   const ids = contents.map((one) => (typeof one === 'string' ? null : one[0]))
   return decide.append(terms, { messages, ids, tokens: contents.length })
 }
 
-function keyed(key: string, body: Json): decide.Terms {
+function keyed(key: string, body: Json): Terms {
   return { key, digest: digestOf(body) }
 }
 
@@ -76,14 +77,14 @@ describe('a condition', () => {
   test('can be the version that any change was answered with, and usage is answered with the one there is', () => {
     const notebook = created()
     for (const operation of [
-      (terms: decide.Terms) => say(terms, 'one'),
-      (terms: decide.Terms) => decide.recordUsage(terms, { model: 'm', inputTokens: 1, outputTokens: 1 }),
-      (terms: decide.Terms) => decide.snapshot(terms, 'x'),
-      (terms: decide.Terms) => decide.revert(terms, 'x'),
-      (terms: decide.Terms) => decide.putEntries(terms, [{ channel: 'c', key: 'k' }]),
-      (terms: decide.Terms) => decide.share(terms, { share: 'x', token: 't', expiresAt: null }),
-      (terms: decide.Terms) => decide.remove(terms),
-      (terms: decide.Terms) => decide.restore(terms),
+      (terms: Terms) => say(terms, 'one'),
+      (terms: Terms) => decide.recordUsage(terms, { model: 'm', inputTokens: 1, outputTokens: 1 }),
+      (terms: Terms) => decide.snapshot(terms, 'x'),
+      (terms: Terms) => decide.revert(terms, 'x'),
+      (terms: Terms) => decide.putEntries(terms, [{ channel: 'c', key: 'k' }]),
+      (terms: Terms) => decide.share(terms, { share: 'x', token: 't', expiresAt: null }),
+      (terms: Terms) => decide.remove(terms),
+      (terms: Terms) => decide.restore(terms),
     ]) {
       const outcome = notebook.carry(operation({ expect: notebook.state.version }))
       expect(outcome).toMatchObject({ version: notebook.state.version, duplicate: false })
@@ -115,7 +116,7 @@ describe('an operation key', () => {
     const notebook = created()
     const first = notebook.carry(say(keyed('k', 1), 'one'))
     notebook.carry(say({}, 'two'))
-    expect(notebook.carry(say(keyed('k', 1), 'one'))).toMatchObject({ duplicate: true, version: (first as decide.Outcome).version })
+    expect(notebook.carry(say(keyed('k', 1), 'one'))).toMatchObject({ duplicate: true, version: (first as Outcome).version })
     expect(notebook.carry(say({ ...keyed('k', 1), expect: 'another' }, 'one'))).toMatchObject({ duplicate: true })
     notebook.carry(decide.remove({}))
     expect(notebook.carry(say(keyed('k', 1), 'one'))).toMatchObject({ duplicate: true })
@@ -179,7 +180,7 @@ describe('message ids', () => {
   test('that are known make an append a repetition, also if another version is expected by now', () => {
     const notebook = created()
     const { version } = notebook.state
-    const first = notebook.carry(say({ expect: version }, ['a', 'one'], ['b', 'two'])) as decide.Outcome
+    const first = notebook.carry(say({ expect: version }, ['a', 'one'], ['b', 'two'])) as Outcome
     expect(notebook.carry(say({ expect: version }, ['a', 'one'], ['b', 'two']))).toMatchObject({ duplicate: true, version: first.version })
     expect(notebook.state.head.n).toBe(2)
   })

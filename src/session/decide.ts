@@ -3,15 +3,15 @@
  * place where its record would stand. A condition that does not hold is refused and writes nothing; a repeated key or message id is
  * answered with its first outcome and writes nothing.
  */
-
 import { HoldfastError } from '../errors.ts'
-import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import { hashKey, type KeyHash } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { JsonObject, RecordType } from '../record/record.ts'
+import type { JsonObject } from '../record/record.ts'
 import { runText, textsOf } from './append-text.ts'
 import { isTip, samePoint } from './branch.ts'
-import type { Decision, Known, Operation, Placed } from './decision.ts'
-import { isBackground, isReleased, patched } from './fold.ts'
+import { command, type Deciding, type Outcome, onLive, repeated, type Terms, unchanged, unless, write } from './command.ts'
+import type { Decision, Known, Operation } from './decision.ts'
+import { isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
 import type {
   AcknowledgedDamage,
@@ -25,134 +25,8 @@ import type {
   ModelCall,
   SessionCreated,
 } from './records.ts'
-import {
-  anew,
-  conflict,
-  exists,
-  gone,
-  notFound,
-  otherBody,
-  replacedMeanwhile,
-  someKnown,
-  tooLarge,
-  tooMany,
-  unexpected,
-} from './refusals.ts'
+import { conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, tooMany } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
-
-/** What every command may carry. */
-export interface Terms {
-  /** The version that the session must still have. */
-  readonly expect?: string | undefined
-  /** The operation's key, and a digest of everything that the caller had sent with it. */
-  readonly key?: string | undefined
-  readonly digest?: string | undefined
-  /** The incarnation in which the places that this command names were looked up: in another one they mean something else. */
-  readonly born?: number | undefined
-  /** When it happened, and under which id, of what is imported; now, and a new one, unless told. */
-  readonly at?: string | undefined
-  readonly id?: string | undefined
-  /** What the past of a fork knows of the keys of this command, and of which incarnation. */
-  readonly inherited?: { readonly born: number; readonly known: ReadonlyMap<KeyHash, InheritedKey> } | undefined
-}
-
-/** A key that stands in the journal of another session. */
-export interface InheritedKey extends KeyEntry {
-  readonly session: string
-}
-
-/** A fork also inherits keys. They stand in other journals, and have to be looked up before the command can be decided. */
-export class InheritedKeysNeeded extends Error {
-  readonly state: SessionState
-  readonly keys: readonly KeyHash[]
-
-  constructor(state: SessionState, keys: readonly KeyHash[]) {
-    super('The keys of the past have to be looked up first.')
-    this.state = state
-    this.keys = keys
-  }
-}
-
-/** What became of a command. */
-export interface Outcome {
-  readonly version: string
-  readonly duplicate: boolean
-  /** The session's state with the command carried out would be read behind `placed`; in front of it, it was this. */
-  readonly before: SessionState
-  readonly placed?: Placed
-  /** Of a duplicate: where its first outcome stands. */
-  readonly first?: KeyEntry | InheritedKey
-}
-
-type Deciding = (state: SessionState, known: Known) => Decision<Outcome>
-
-interface CommandOptions {
-  readonly keys?: readonly KeyHash[]
-  readonly urgent?: boolean
-  /** Its record leaves the version as it is. */
-  readonly background?: boolean
-  /** Answers a command that was carried out before, whatever is expected by now. */
-  readonly before?: (state: SessionState, known: Known) => Decision<Outcome> | undefined
-}
-
-/** A command with a key and a condition. */
-export function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
-  const operationKey = terms.key === undefined ? undefined : hashKey('operation', terms.key)
-  const keys = [...(operationKey === undefined ? [] : [operationKey]), ...(options.keys ?? [])]
-  return {
-    ...(keys.length > 0 ? { keys } : {}),
-    ...(options.urgent === true ? { urgent: true } : {}),
-    decide: (state, found) => {
-      const { inherited } = terms
-      if (state.past.length > 0 && keys.length > 0 && inherited?.born !== state.born)
-        return { refuse: new InheritedKeysNeeded(state, keys) }
-      const known: Known = (key, kind) => found(key, kind) ?? inherited?.known.get(key)
-      const first = operationKey === undefined ? undefined : known(operationKey, 'operation')
-      if (first !== undefined)
-        return first.digest === terms.digest ? repeated(state, first, options) : { refuse: otherBody('key', terms.key as string) }
-      const before = state.status === 'live' ? options.before?.(state, known) : undefined
-      if (before !== undefined) return before
-      if (terms.expect !== undefined && terms.expect !== state.version) return { refuse: unexpected(terms.expect, state) }
-      if (terms.born !== undefined && terms.born !== state.born) return { refuse: anew() }
-      return decide(state, known)
-    },
-  }
-}
-
-/** A command on a session that must be there. */
-export function onLive(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
-  return command(terms, (state, known) => (state.status === 'live' ? decide(state, known) : { refuse: gone(state) }), options)
-}
-
-export function write(state: SessionState, type: RecordType, payload: object, terms: Terms): Decision<Outcome> {
-  const keyed = terms.key === undefined ? payload : { ...payload, key: terms.key, digest: terms.digest }
-  return {
-    write: { type, payload: keyed as JsonObject, ...imported(terms) },
-    answer: (placed) => ({
-      version: isBackground(type) ? state.version : versionOf(placed),
-      duplicate: false,
-      before: state,
-      placed,
-    }),
-  }
-}
-
-function imported({ at, id }: Terms): { at?: string; id?: string } {
-  return { ...(at === undefined ? {} : { at }), ...(id === undefined ? {} : { id }) }
-}
-
-function repeated(state: SessionState, first: KeyEntry, { background = false }: CommandOptions = {}): Decision<Outcome> {
-  const version = background ? state.version : versionOf({ end: first.at + first.length, crc: first.crc })
-  return { answer: { version, duplicate: true, before: state, first } }
-}
-
-export function unchanged(state: SessionState): Decision<Outcome> {
-  return { answer: { version: state.version, duplicate: false, before: state } }
-}
-
-export function unless(excess: HoldfastError | undefined, decision: Decision<Outcome>): Decision<Outcome> {
-  return excess === undefined ? decision : { refuse: excess }
-}
 
 /** With `ifAbsent`, a session that is there already is as good; one that was deleted is not revived by accident. */
 export function create(terms: Terms, session: SessionCreated, { ifAbsent = false } = {}): Operation<SessionState, Outcome> {

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { HoldfastError } from '../errors.ts'
 import { checkDescription, checkId } from '../session/check.ts'
+import type { Outcome } from '../session/command.ts'
 import * as decide from '../session/decide.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
@@ -33,7 +34,7 @@ export interface Begetting {
   readonly born: number | undefined
   readonly description: Description
   /** What the new session has of its parent, as that was when it granted it. */
-  readonly inherit: (granted: decide.Outcome) => object
+  readonly inherit: (granted: Outcome) => object
 }
 
 /** Makes a session from another one, and returns its id. */

@@ -3,7 +3,7 @@ import type { Counted } from '../record/fold.ts'
 import type { KeyEntry, KeysOf, MadeIds } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 
-export interface KeysInParts {
+interface KeysInParts {
   /** Those that a caller sent. */
   readonly sent: KeysOf
   readonly made: (counted: Counted) => MadeIds | undefined

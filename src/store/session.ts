@@ -10,6 +10,7 @@ import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
 import { retract } from '../session/archives.ts'
 import { checkCount, checkDescription, checkId, copyObject, invalid, objectText } from '../session/check.ts'
+import type { InheritedKey, Outcome, Terms } from '../session/command.ts'
 import * as decide from '../session/decide.ts'
 import { withHead } from '../session/fold.ts'
 import { digestOf, type JsonText } from '../session/json-text.ts'
@@ -104,14 +105,14 @@ export class Session {
     const body = { messages, ids: ids ?? null, parent: options.parent === null ? START : (options.parent ?? null), entries }
     const terms = this.#handle.terms('append', body, options, located)
     const link = options.chain?.link()
-    const make = (full: decide.Terms) => {
+    const make = (full: Terms) => {
       const operation = decide.append(full, { messages, ids, tokens, parent: point, entries })
       return link === undefined ? operation : link(operation)
     }
     const { version, duplicate, placed, first, before } = await this.#handle.submitCreating(terms, make)
     const record =
       placed === undefined
-        ? await this.#appendedIds(first as KeyEntry | decide.InheritedKey, ids)
+        ? await this.#appendedIds(first as KeyEntry | InheritedKey, ids)
         : messages.map((_, i) => messageId(placed.id, ids, i))
     // They are added to what was there, on the branch that they follow. Nothing is read for it: by now, no failure may be told as one.
     const state = placed === undefined || point === undefined ? before : withHead(before, point)
@@ -240,7 +241,7 @@ export class Session {
   /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
   async fork({ at, id, key, expect, when, ...description }: ForkOptions = {}): Promise<Session> {
     const located = at === undefined ? undefined : await this.#handle.locate(at)
-    const inherit = ({ before }: decide.Outcome): object => {
+    const inherit = ({ before }: Outcome): object => {
       const { title, tags, owner, workspace, metadata, policies } = before
       return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, located?.point ?? before.head) }
     }
@@ -250,7 +251,7 @@ export class Session {
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
   async child({ id, key, expect, when, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
-    const inherit = ({ before: { owner, workspace } }: decide.Outcome): object => ({ owner, workspace })
+    const inherit = ({ before: { owner, workspace } }: Outcome): object => ({ owner, workspace })
     const begetting = { kind: 'child', id, key, expect, when, message: null, born: undefined, description, inherit } as const
     return new Session(this.#handle.parts, await beget(this.#handle, begetting))
   }
@@ -390,7 +391,7 @@ export class Session {
   }
 
   /** The ids that the first outcome of an append had. */
-  async #appendedIds(first: KeyEntry | decide.InheritedKey, ids: readonly (string | null)[] | undefined): Promise<string[]> {
+  async #appendedIds(first: KeyEntry | InheritedKey, ids: readonly (string | null)[] | undefined): Promise<string[]> {
     if (ids?.every((id) => id !== null)) return [...ids] as string[]
     // A fork inherits the calls that appended its messages; they stand where those stand.
     const { held } = 'session' in first ? new Handle(this.#handle.parts, first.session) : this.#handle

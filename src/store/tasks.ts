@@ -1,7 +1,7 @@
 /** Commits, their tasks and the archives that they make. */
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
-import type { Outcome } from '../session/decide.ts'
+import type { Outcome } from '../session/command.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
 import type { Archive, Point, TaskStatus } from '../session/state.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'

@@ -56,7 +56,7 @@ export interface Answer {
 export type Call = Wish & Answer & { readonly client: string; readonly number: number; readonly begun: number; readonly ended: number }
 
 /** What a follower was shown, in order, across all of its lives. */
-export interface Followed {
+interface Followed {
   readonly client: string
   readonly session: string
   readonly tags: readonly string[]

@@ -5,6 +5,7 @@
 import { estimateTokens } from '../../dialect/tokens.ts'
 import { HoldfastError } from '../../errors.ts'
 import { hashKey, type KeyEntry } from '../../record/keys.ts'
+import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
 import type { Point } from '../../session/state.ts'
@@ -31,7 +32,7 @@ export class Batches {
   /** What a fork inherits is looked up for each record; one at a time keeps them in order. */
   readonly #most: number
   #chain = new Chain()
-  #underWay: { readonly batch: Batch; readonly outcome: Promise<decide.Outcome | { readonly error: unknown }> }[] = []
+  #underWay: { readonly batch: Batch; readonly outcome: Promise<Outcome | { readonly error: unknown }> }[] = []
 
   constructor(handle: Handle, report: Draft, isFork: boolean) {
     this.#handle = handle
@@ -82,7 +83,7 @@ export class Batches {
     return own.map((entry, index) => entry ?? past.get(keys[index] as string))
   }
 
-  #append({ messages, bytes, tokens }: Batch, parent: { point: Point; born?: number } | undefined): Promise<decide.Outcome> {
+  #append({ messages, bytes, tokens }: Batch, parent: { point: Point; born?: number } | undefined): Promise<Outcome> {
     const link = this.#chain.link()
     const last = messages.findLast(({ at }) => at !== null)?.at
     const times = last === undefined ? undefined : messages.map(({ at }) => at)

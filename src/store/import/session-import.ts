@@ -8,6 +8,7 @@ import { hashKey } from '../../record/keys.ts'
 import type { JsonObject } from '../../record/record.ts'
 import * as archives from '../../session/archives.ts'
 import { checkDescription, objectText } from '../../session/check.ts'
+import type { Terms } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Point, SessionState } from '../../session/state.ts'
@@ -371,7 +372,7 @@ export class SessionImport {
     return admit(this.#options.parts, this.id, kind, value)
   }
 
-  async #submit(terms: decide.Terms, make: Make): Promise<void> {
+  async #submit(terms: Terms, make: Make): Promise<void> {
     await this.#handle.submit(terms, make)
   }
 
