@@ -63,6 +63,8 @@ const bundle = await rolldown({
     'reader-thread': join(root, 'dist', 'store', 'import', 'reader-thread.js'),
   },
   platform: 'node',
+  // The session imports erasing lazily because the two need each other, not to have it in another file.
+  checks: { ineffectiveDynamicImport: false },
   plugins: [noPrograms, ascii],
   external: (id, importer) =>
     !(id === 'node:child_process' && importer?.includes('commander')) &&
