@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openStore } from '../src/store/open-store.ts'
-import { type Benchmark, figure, interleave, rateOf, ratios } from './harness.ts'
+import { type Benchmark, figure, interleave, rateOf, rateOfMany, ratios } from './harness.ts'
 import { TEXT } from './session.ts'
 
 const CALLERS = 64
@@ -14,15 +14,11 @@ export const encryption: Benchmark = {
     const [one, other] = [await plain.session('s'), await sealed.session('s')]
     const slice = quick ? 200 : 1000
     const message = { role: 'assistant', content: TEXT }
-    const crowd = async (append: () => Promise<unknown>): Promise<number> => {
-      const rates = await Promise.all(Array.from({ length: CALLERS }, () => rateOf(slice, append)))
-      return rates.reduce((sum, rate) => sum + rate, 0)
-    }
     const rates = await interleave(quick ? 3 : 9, {
       plainOne: () => rateOf(slice, () => one.append(message)),
       sealedOne: () => rateOf(slice, () => other.append(message)),
-      plainMany: () => crowd(() => one.append(message)),
-      sealedMany: () => crowd(() => other.append(message)),
+      plainMany: () => rateOfMany(CALLERS, slice, () => one.append(message)),
+      sealedMany: () => rateOfMany(CALLERS, slice, () => other.append(message)),
     })
     await plain.close()
     await sealed.close()

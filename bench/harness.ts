@@ -92,3 +92,9 @@ export async function rateOf(milliseconds: number, call: () => Promise<unknown>)
     if (elapsed >= milliseconds) return (count * 1000) / elapsed
   }
 }
+
+/** The same of many callers at once, each of which waits for its own call before the next. */
+export async function rateOfMany(callers: number, milliseconds: number, call: () => Promise<unknown>): Promise<number> {
+  const rates = await Promise.all(Array.from({ length: callers }, () => rateOf(milliseconds, call)))
+  return rates.reduce((sum, rate) => sum + rate, 0)
+}

@@ -1,6 +1,6 @@
 import { BareLoop } from './bare-loop.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
-import { type Benchmark, figure, interleave, percentile, rateOf, ratios } from './harness.ts'
+import { type Benchmark, figure, interleave, percentile, rateOf, rateOfMany, ratios } from './harness.ts'
 import { Session } from './session.ts'
 
 const CALLERS = 64
@@ -16,8 +16,8 @@ export const manyCallers: Benchmark = {
     const crowd = async (append: () => Promise<unknown>) => {
       const delay = new EventLoopDelay()
       delay.start()
-      const rates = await Promise.all(Array.from({ length: CALLERS }, () => rateOf(slice, append)))
-      return { rate: rates.reduce((sum, rate) => sum + rate, 0), late: percentile(delay.stop(), 99.9) }
+      const rate = await rateOfMany(CALLERS, slice, append)
+      return { rate, late: percentile(delay.stop(), 99.9) }
     }
     const results = await interleave(quick ? 3 : 15, {
       bare: async () => ({ rate: await rateOf(slice, () => bare.append()), late: 0 }),

@@ -1,5 +1,5 @@
 import { openStore } from '../src/store/open-store.ts'
-import { type Benchmark, figure, interleave, rateOf, ratios } from './harness.ts'
+import { type Benchmark, figure, interleave, rateOf, rateOfMany, ratios } from './harness.ts'
 import { Session, TEXT } from './session.ts'
 
 const CALLERS = 64
@@ -13,15 +13,11 @@ export const storeAppend: Benchmark = {
     const engine = await Session.open({ directory, id: 'engine' })
     const slice = quick ? 200 : 1000
     const message = { role: 'assistant', content: TEXT }
-    const crowd = async (append: () => Promise<unknown>): Promise<number> => {
-      const rates = await Promise.all(Array.from({ length: CALLERS }, () => rateOf(slice, append)))
-      return rates.reduce((sum, rate) => sum + rate, 0)
-    }
     const rates = await interleave(quick ? 3 : 9, {
       engineOne: () => rateOf(slice, () => engine.append()),
       sessionOne: () => rateOf(slice, () => session.append(message)),
-      engineMany: () => crowd(() => engine.append()),
-      sessionMany: () => crowd(() => session.append(message)),
+      engineMany: () => rateOfMany(CALLERS, slice, () => engine.append()),
+      sessionMany: () => rateOfMany(CALLERS, slice, () => session.append(message)),
     })
     await engine.close()
     await store.close()

@@ -26,15 +26,16 @@ function collect(directory: string, into: Map<string, Set<string>>): void {
   }
 }
 
-test('no nonce comes again with another text: not after a crash, nor in a fork, nor in what a restored backup goes on with', async () => {
+/** A store, its backup in two parts, and where that is restored to. */
+async function places(): Promise<Record<'first' | 'backup' | 'keys' | 'second', string>> {
   const root = await mkdtemp(join(tmpdir(), 'holdfast-nonces-'))
   onTestFinished(() => rm(root, { recursive: true }))
-  const [first, backup, keys, second] = ['first', 'backup', 'keys', 'second'].map((name) => join(root, name)) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [first, backup, keys, second] = [join(root, 'first'), join(root, 'backup'), join(root, 'keys'), join(root, 'second')]
+  return { first, backup, keys, second }
+}
+
+test('no nonce comes again with another text: not after a crash, nor in a fork, nor in what a restored backup goes on with', async () => {
+  const { first, backup, keys, second } = await places()
   const options = { encryption, limits: { segmentBytes: 4000 } }
   const write = async (directory: string, round: number): Promise<void> => {
     const store = await openStore(directory, options)
@@ -64,14 +65,7 @@ test('no nonce comes again with another text: not after a crash, nor in a fork, 
 })
 
 test('a backup has no key: what was destroyed cannot be read in it either, by nobody who still has the master key', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'holdfast-destroyed-'))
-  onTestFinished(() => rm(root, { recursive: true }))
-  const [first, backup, keys, second] = ['first', 'backup', 'keys', 'second'].map((name) => join(root, name)) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const { first, backup, keys, second } = await places()
   const store = await openStore(first, { encryption })
   await (await store.session('gone')).append({ role: 'user', content: 'x' })
   await (await store.session('kept')).append({ role: 'user', content: 'y' })
