@@ -393,10 +393,16 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'expire',
-    about: 'delete sessions that were idle for long, and purge what was deleted long ago; nothing unless told how long',
+    about:
+      'delete sessions that were idle for long, drop the messages of old archives, purge what was deleted long ago; nothing unless told how long',
     words: [],
     options: [
       { flags: '--idle <duration>', about: 'delete what nobody has changed for so long, such as 90d', parse: duration('--idle') },
+      {
+        flags: '--archives <duration>',
+        about: 'erase the messages of archives that were completed so long ago, and keep their summaries',
+        parse: duration('--archives'),
+      },
       { flags: '--deleted <duration>', about: 'purge what was deleted so long ago, such as 30d', parse: duration('--deleted') },
       { flags: '--dry-run', about: 'only tell what would be done' },
     ],

@@ -45,25 +45,28 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
 
 interface ExpireOptions {
   readonly idle?: number
+  readonly archives?: number
   readonly deleted?: number
   readonly dryRun?: boolean
 }
 
-export async function expire(context: Context, _: [], { idle, deleted, dryRun = false }: ExpireOptions): Promise<void> {
+export async function expire(context: Context, _: [], { idle, archives, deleted, dryRun = false }: ExpireOptions): Promise<void> {
   const { out, signal } = context
   const store = await context.read()
+  const limits = given({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
   let count = 0
-  for await (const one of store.expire({ ...given({ deleteIdleAfterMs: idle, purgeDeletedAfterMs: deleted }), dryRun })) {
-    const { session, action, since } = one
+  for await (const one of store.expire({ ...limits, dryRun })) {
+    const { session, action, since, archive } = one
+    const what = archive === undefined ? '' : `messages of archive ${archive} `
     const verb = action === 'kept' ? 'kept, a fork reaches it' : dryRun && action !== 'failed' ? `would be ${action}` : action
     await out.result(
       expiredFields(one, dryRun),
-      (colours) => `${inLine(session)}  ${colours.dim(`since ${relativeTime(since, Date.now())}`)}  ${verb}`,
+      (colours) => `${inLine(session)}  ${colours.dim(`since ${relativeTime(since, Date.now())}`)}  ${what}${verb}`,
     )
-    if (action === 'deleted' || action === 'purged') count++
+    if (action !== 'kept' && action !== 'failed') count++
     if (signal.aborted) break
   }
-  out.note(`${count} ${dryRun ? 'would be deleted or purged' : 'deleted or purged'}.`)
+  out.note(`${count} ${dryRun ? 'would be deleted, dropped or purged' : 'deleted, dropped or purged'}.`)
 }
 
 interface EraseOptions {

@@ -175,10 +175,11 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     yield* result.map(purgedOf)
   }
 
-  async *expire({ deleteIdleAfterMs, purgeDeletedAfterMs, dryRun }: ExpireOptions = {}): AsyncGenerator<Expired> {
+  async *expire({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs, dryRun }: ExpireOptions = {}): AsyncGenerator<Expired> {
     const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
     const body = {
       delete_idle_after_seconds: seconds(deleteIdleAfterMs),
+      drop_archives_after_seconds: seconds(dropArchivesAfterMs),
       purge_deleted_after_seconds: seconds(purgeDeletedAfterMs),
       dry_run: dryRun,
     }

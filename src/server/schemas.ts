@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi'
 import { FORMATS } from '../dialect/formats.ts'
 import type { ImportedFields, ImportTotalsFields } from '../wire/imports.ts'
 import type { BatchFields, ChangeFields, PageFields, StoredFields } from '../wire/messages.ts'
-import type { EntryFields, ErasedFields, ExpiredFields, PurgedFields, TurnFields, UsageFields, WrittenFields } from '../wire/operations.ts'
+import type { EntryFields, TurnFields, UsageFields, WrittenFields } from '../wire/operations.ts'
 import type { FoundFields, StatsFields } from '../wire/search.ts'
 import type { SessionFields, SharedFields, TreeFields } from '../wire/sessions.ts'
 import type { ArchiveFields, CommitFields, MemoryFields, TaskFields, WholeArchiveFields, WindowFields } from '../wire/tasks.ts'
@@ -306,18 +306,6 @@ export const Change = z
     record: z.looseObject({}),
   })
   .openapi('Change') satisfies z.ZodType<Omit<ChangeFields, 'record'>>
-
-export const Purged = z
-  .object({ session_id: text, deleted_at: text, action: z.enum(['purged', 'kept', 'failed']), freed_bytes: count, dry_run: z.boolean() })
-  .openapi('Purged') satisfies z.ZodType<PurgedFields>
-
-export const Expired = z
-  .object({ session_id: text, action: z.enum(['deleted', 'purged', 'kept', 'failed']), since: text, dry_run: z.boolean() })
-  .openapi('Expired') satisfies z.ZodType<ExpiredFields>
-
-export const Erased = z
-  .object({ session_id: text, action: z.enum(['purged', 'erased', 'failed']), messages: count, dry_run: z.boolean() })
-  .openapi('Erased') satisfies z.ZodType<ErasedFields>
 
 export const Damage = z
   .object({ segment: count, offset: count, length: count, kind: z.enum(['torn', 'zeros', 'missing', 'rotten']) })

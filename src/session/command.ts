@@ -99,7 +99,7 @@ export function write(state: SessionState, type: RecordType, payload: object, te
   return {
     write: { type, payload: keyed as JsonObject, ...imported(terms) },
     answer: (placed) => ({
-      version: isBackground(type) ? state.version : versionOf(placed),
+      version: isBackground(type, payload) ? state.version : versionOf(placed),
       duplicate: false,
       before: state,
       placed,

@@ -35,8 +35,12 @@ function endsOf({ archives }: SessionState): string {
 }
 
 /** Everything that an erasure asked for was done. */
-export function endErasure(position: number, { target, role }: Pick<MessageErased, 'target' | 'role'>): Operation<SessionState, Outcome> {
-  const payload: MessageErased = { target, role, lines: [], archives: [], dropped: [], done: position }
+export function endErasure(
+  position: number,
+  { target, role, keeps, ends }: Pick<MessageErased, 'target' | 'role' | 'keeps' | 'ends'>,
+): Operation<SessionState, Outcome> {
+  const outlived = { ...(keeps === undefined ? {} : { keeps }), ...(ends === undefined ? {} : { ends }) }
+  const payload: MessageErased = { target, role, lines: [], archives: [], dropped: [], ...outlived, done: position }
   return command({}, (state) => (state.erasing.includes(position) ? write(state, 'message.erased', payload, {}) : unchanged(state)), {
     urgent: true,
   })

@@ -42,9 +42,9 @@ const BACKGROUND: ReadonlySet<string> = new Set([
   'segment.sealed',
 ])
 
-/** Whether a record of this type leaves the version of the session as it is. */
-export function isBackground(type: string): boolean {
-  return BACKGROUND.has(type)
+/** Whether a record leaves the version of the session as it is. */
+export function isBackground(type: string, payload: object): boolean {
+  return BACKGROUND.has(type) || (type === 'message.erased' && (payload as MessageErased).keeps === true)
 }
 
 type Handler = (state: SessionState, record: JournalRecord, counted: Counted) => SessionState
@@ -80,7 +80,7 @@ export function apply(state: SessionState, counted: Counted): SessionState {
   const handler = HANDLERS.get(record.type)
   if (handler === undefined) return changed(state, { unknown: true })
   const next = handler(state, record, counted)
-  if (isBackground(record.type)) return next
+  if (isBackground(record.type, record)) return next
   // Without its first record, a session is still one: its identity is lost and nothing else.
   const status = next.status === 'absent' ? 'live' : next.status
   const stamp = { status, updatedAt: record.at, version: versionOf(counted) }
@@ -177,8 +177,12 @@ function purged(state: SessionState): SessionState {
 }
 
 function messageErased(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
-  const { done, lines, archives, dropped } = payloadOf<MessageErased>(record)
-  if (done !== undefined) return changed(state, { erasing: state.erasing.filter((position) => position !== done) })
+  const { done, lines, archives, dropped, ends } = payloadOf<MessageErased>(record)
+  if (done !== undefined) {
+    const bodyless = (archive: Archive): Archive => (isAmong(archive, [ends as number]) ? { ...archive, bodyless: true } : archive)
+    const erasing = state.erasing.filter((position) => position !== done)
+    return changed(state, { erasing, ...(ends === undefined ? {} : { archives: state.archives.map(bodyless) }) })
+  }
   const next = changed(state, {
     replaced: state.replaced + 1,
     erasing: [...state.erasing, at],

@@ -75,6 +75,10 @@ export interface MessageErased extends Keyed {
   readonly archives: readonly number[]
   /** Tasks of archives that a fork had inherited with it, and no longer has. */
   readonly dropped: readonly string[]
+  /** What was made from it stays: nobody took it back, its time was over. */
+  readonly keeps?: true
+  /** The archive whose body is gone with it, by number. */
+  readonly ends?: number
   readonly done?: number
 }
 

@@ -136,6 +136,8 @@ export interface Archive extends Amount {
   readonly retracted: boolean
   /** Position of the last record that erased something which its summary was made from. */
   readonly erased?: number
+  /** Its messages are no longer kept: what is left of it is what was made from them. */
+  readonly bodyless?: true
 }
 
 /** Held for `ms` from when somebody first saw the record at `at`; renewed by another record. */

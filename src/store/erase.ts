@@ -39,6 +39,9 @@ export interface EraseMessageOptions extends WriteOptions {
   readonly here?: boolean
 }
 
+/** Why a message goes that nobody has taken back: its time is over. What was made from it stays. */
+type Outlived = Pick<MessageErased, 'keeps' | 'ends'>
+
 export async function erase(handle: Handle, id: string, options: EraseMessageOptions): Promise<Written> {
   for (;;) {
     const state = await handle.liveState()
@@ -51,7 +54,8 @@ export async function erase(handle: Handle, id: string, options: EraseMessageOpt
       if (options.here === true) throw saidElsewhere(id)
       return eraseAtOrigin(handle, state, located)
     }
-    if (newest.erased) return { version: state.version, duplicate: true }
+    // Of one whose time was over, what was made from it is left.
+    if (newest.erased && !(await transcript.ownReplacements(id)).kept) return { version: state.version, duplicate: true }
     const terms = handle.terms('erase', { id }, options, located)
     try {
       return await eraseIn(handle, state, newest, terms)
@@ -78,15 +82,17 @@ async function eraseAtOrigin(handle: Handle, { owner }: SessionState, { journal,
 }
 
 /** In one session only and in its forks, be it deleted or not. False if it was erased before. */
-export async function eraseHere(handle: Handle, id: string): Promise<boolean> {
+export async function eraseHere(handle: Handle, id: string, outlived: Outlived = {}): Promise<boolean> {
   for (;;) {
     const state = await handle.state()
     if (state.erasing.length > 0) await finishErasures(handle)
     const transcript = new Transcript(handle.parts, handle.id, state)
     const newest = await transcript.newest(id)
-    if (newest === undefined || (await transcript.ownReplacements(id)).erased) return false
+    if (newest === undefined) return false
+    const { erased, kept } = await transcript.ownReplacements(id)
+    if (erased && (!kept || outlived.keeps === true)) return false
     try {
-      await eraseIn(handle, state, newest, {})
+      await eraseIn(handle, state, newest, {}, outlived)
       return true
     } catch (error) {
       if (!isMeanwhile(error)) throw error
@@ -95,7 +101,13 @@ export async function eraseHere(handle: Handle, id: string): Promise<boolean> {
 }
 
 /** In one session, which has the message in its journal or has inherited it. */
-async function eraseIn(handle: Handle, state: SessionState, { located, message, prior }: Newest, terms: Terms): Promise<Written> {
+async function eraseIn(
+  handle: Handle,
+  state: SessionState,
+  { located, message, prior }: Newest,
+  terms: Terms,
+  outlived: Outlived = {},
+): Promise<Written> {
   const { id } = located
   const transcript = new Transcript(handle.parts, handle.id, state)
   const journal = handle.held.journal
@@ -105,12 +117,14 @@ async function eraseIn(handle: Handle, state: SessionState, { located, message, 
   const add = async (found: Found | undefined, paths: readonly Path[]): Promise<void> => {
     if (found !== undefined) lines.push(await lineOf(journal, found, paths, role))
   }
-  if (own) await add(located.found, [['messages', located.index], ['digest']])
-  for (const found of (await transcript.ownReplacements(id)).records) await add(found, IN_REPLACEMENT)
-  const made = madeFrom(state, located)
+  const { erased: gone, records } = await transcript.ownReplacements(id)
+  if (own && !gone) await add(located.found, [['messages', located.index], ['digest']])
+  for (const found of records) await add(found, IN_REPLACEMENT)
+  const made = outlived.keeps === true ? [] : madeFrom(state, located)
   for (const archive of made) for (const found of await summariesOf(journal, archive)) await add(found, IN_SUMMARY)
-  const dropped = state.archives.filter((archive) => archive.session !== null && holds(archive, located)).map(({ task }) => task)
-  const erased = { target: id, role, lines, archives: made.map(({ number }) => number), dropped }
+  const inherited = outlived.keeps === true ? [] : state.archives.filter((archive) => archive.session !== null && holds(archive, located))
+  const archives = made.map(({ number }) => number)
+  const erased = { target: id, role, lines, archives, dropped: inherited.map(({ task }) => task), ...outlived }
   const condition = { prior, read: state }
   const outcome = await handle.submit(terms, (full) => erasures.erase(full, erased, condition))
   if (outcome.placed === undefined) return written(outcome)
@@ -133,19 +147,20 @@ async function carryOut(handle: Handle, position: number, erased: Omit<MessageEr
   for (const line of erased.lines) await writeOver(journal, line)
   const state = await handle.state()
   for (const { session, kind, born } of state.grants) {
-    if (kind === 'fork' && born === state.born) await eraseInFork(new Handle(handle.parts, session), erased.target)
+    if (kind === 'fork' && born === state.born) await eraseInFork(new Handle(handle.parts, session), erased)
   }
-  await handle.parts.catalog.scrub()
+  // Of a body that goes message by message, once, with the last one.
+  if (erased.keeps !== true || erased.ends !== undefined) await handle.parts.catalog.scrub()
   const { version } = await handle.submit({}, () => erasures.endErasure(position, erased))
   return version
 }
 
 /** A fork that was never made, or is something else by now, has nothing of it. */
-async function eraseInFork(fork: Handle, id: string): Promise<void> {
+async function eraseInFork(fork: Handle, { target: id, keeps }: Pick<MessageErased, 'target' | 'keeps'>): Promise<void> {
   const state = await fork.state()
   if (state.status === 'absent' || state.purged || state.past.length === 0) return
   const located = await new Transcript(fork.parts, fork.id, state).locate(id)
-  if (located !== undefined && located.journal !== fork.id) await eraseHere(fork, id)
+  if (located !== undefined && located.journal !== fork.id) await eraseHere(fork, id, keeps === undefined ? {} : { keeps })
 }
 
 /** Own archives that have the message, and those behind them: each summary goes on from the one before. */

@@ -1,12 +1,15 @@
 /**
- * Retention: what nobody has used for long enough is deleted, and what was deleted for long enough is purged. Nothing of this happens by itself,
- * and nothing at all unless a time is given, for the space or by a session for itself: its policy `retention` says after how many seconds
- * without a change it may go (`delete_idle_after`), or null, that it stays. A deleted session can be restored until it is purged.
+ * Retention: what nobody has used for long enough is deleted, what was deleted for long enough is purged, and of what was summarised long ago the
+ * messages go, while the summaries stay. Nothing of this happens by itself, and nothing at all unless a time is given, for the space or by a
+ * session for itself: its policy `retention` says after how many seconds without a change it may go (`delete_idle_after`), and after how
+ * many its archives lose their messages (`drop_archives_after`), or null, that they stay. A deleted session can be restored until it is purged.
  */
 import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
 import { invalid } from '../session/check.ts'
 import { remove } from '../session/decide.ts'
-import type { SessionState } from '../session/state.ts'
+import type { Archive, SessionState } from '../session/state.ts'
+import { eraseHere } from './erase.ts'
 import { Handle } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, purge } from './purge.ts'
@@ -14,6 +17,8 @@ import { type Purged, purge } from './purge.ts'
 export interface ExpireOptions {
   /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise; none unless told. */
   readonly deleteIdleAfterMs?: number
+  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories; none unless told. */
+  readonly dropArchivesAfterMs?: number
   /** Purges what was deleted so long ago; nothing unless told. */
   readonly purgeDeletedAfterMs?: number
   /** Only tells what would be done. */
@@ -22,25 +27,35 @@ export interface ExpireOptions {
 
 export interface Expired {
   readonly session: string
-  /** `kept`: a fork still reaches it. `failed`: it cannot be read, or not be written to; `error` says why. */
-  readonly action: 'deleted' | Purged['action']
-  /** When it was last changed, or when it was deleted. */
+  /** `dropped`: the messages of an archive. `kept`: a fork still reaches it. `failed`: it cannot be read, or not be written to; `error` says why. */
+  readonly action: 'deleted' | 'dropped' | Purged['action']
+  /** When it was last changed, when its archive was completed, or when it was deleted. */
   readonly since: string
+  /** Which archive was dropped. */
+  readonly archive?: number
   readonly error?: HoldfastError
 }
 
 export async function* expire(parts: StoreParts, options: ExpireOptions): AsyncGenerator<Expired> {
-  const { deleteIdleAfterMs, purgeDeletedAfterMs, dryRun = false } = options
-  for (const [what, ms] of Object.entries({ deleteIdleAfterMs, purgeDeletedAfterMs })) {
+  const { deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs, dryRun = false } = options
+  for (const [what, ms] of Object.entries({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs })) {
     if (ms !== undefined && !(ms >= 0)) throw invalid(`${what} must be a number of milliseconds from 0 on; got ${String(ms)}.`)
   }
   for await (const name of parts.engine.names(parts.space)) {
     const { state } = await parts.replicas.once(name).replica.read().catch(unreadable)
     if (state?.status !== 'live' || state.id === null) continue
-    const after = idleMsOf(state, deleteIdleAfterMs)
-    if (after === undefined || Date.parse(state.updatedAt) + after > parts.clock.now()) continue
-    const told = { session: state.id, since: state.updatedAt }
-    if (dryRun || (await removeIfIdle(new Handle(parts, state.id), state))) yield { ...told, action: 'deleted' }
+    const handle = new Handle(parts, state.id)
+    const isOver = (since: string, afterMs: number | undefined): boolean =>
+      afterMs !== undefined && Date.parse(since) + afterMs <= parts.clock.now()
+    if (isOver(state.updatedAt, limitOf(state, 'delete_idle_after', deleteIdleAfterMs))) {
+      if (dryRun || (await removeIfIdle(handle, state))) yield { session: state.id, since: state.updatedAt, action: 'deleted' }
+      continue
+    }
+    const afterMs = limitOf(state, 'drop_archives_after', dropArchivesAfterMs)
+    for (const archive of state.archives.filter((one) => hasBody(one) && isOver(one.updatedAt, afterMs))) {
+      const told = { session: state.id, archive: archive.number, since: archive.updatedAt }
+      if (await dropBody(handle, archive, dryRun)) yield { ...told, action: 'dropped' }
+    }
   }
   if (purgeDeletedAfterMs === undefined) return
   for await (const { session, deletedAt, action, error } of purge(parts, { olderThanMs: purgeDeletedAfterMs, dryRun })) {
@@ -55,8 +70,8 @@ function unreadable(error: unknown): { state: undefined } {
 }
 
 /** What the session says of itself comes first. */
-function idleMsOf({ policies }: SessionState, ofSpace: number | undefined): number | undefined {
-  const own = (policies.retention as { readonly delete_idle_after?: unknown } | undefined)?.delete_idle_after
+function limitOf({ policies }: SessionState, name: string, ofSpace: number | undefined): number | undefined {
+  const own = (policies.retention as JsonObject | undefined)?.[name]
   if (own === undefined) return ofSpace
   return typeof own === 'number' && own >= 0 ? own * 1000 : undefined
 }
@@ -70,4 +85,23 @@ async function removeIfIdle(handle: Handle, { version }: SessionState): Promise<
     if (error instanceof HoldfastError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')) return false
     throw error
   }
+}
+
+function hasBody({ session, status, bodyless }: Archive): boolean {
+  return session === null && status === 'completed' && bodyless !== true
+}
+
+/**
+ * Erases the messages that an archive holds and that were said in this session, one by one, and with the last of them what the catalog has of all.
+ * If it is interrupted, the next one goes on. False if there is none.
+ */
+async function dropBody(handle: Handle, archive: Archive, dryRun: boolean): Promise<boolean> {
+  const transcript = await handle.transcript()
+  const own: string[] = []
+  for await (const { id, erased } of transcript.oldestFirst(archive.takes)) {
+    if (erased !== true && (await transcript.locate(id))?.journal === handle.id) own.push(id)
+  }
+  if (dryRun) return own.length > 0
+  for (const id of own) await eraseHere(handle, id, { keeps: true, ...(id === own.at(-1) ? { ends: archive.number } : {}) })
+  return own.length > 0
 }

@@ -18,6 +18,13 @@ interface Replacement {
   readonly erased: boolean
 }
 
+export interface OwnReplacements {
+  readonly erased: boolean
+  /** Erased because its time was over: what was made from it is still there. */
+  readonly kept: boolean
+  readonly records: readonly Found[]
+}
+
 export class Replacements {
   readonly #journals: Journals
   readonly #session: string
@@ -67,16 +74,16 @@ export class Replacements {
   }
 
   /** What this session itself has replaced a message with, the last one first; nothing behind an erasure. */
-  async own(id: string): Promise<{ readonly erased: boolean; readonly records: readonly Found[] }> {
+  async own(id: string): Promise<OwnReplacements> {
     const records: Found[] = []
     for (let at = await this.lastOwn(id); at !== null; ) {
       const found = await this.#journals.records(this.#session).at(at)
-      if (found?.record.type === 'message.erased') return { erased: true, records }
+      if (found?.record.type === 'message.erased') return { erased: true, kept: found.record.keeps === true, records }
       if (found === undefined) break
       records.push(found)
       at = (found.record as unknown as MessageReplaced).prior
     }
-    return { erased: false, records }
+    return { erased: false, kept: false, records }
   }
 
   /** Position of the last record of this session that replaced a message, whether or not it can be read. */

@@ -14,7 +14,7 @@ import type { Archive, Past, Point, SessionState, Stretch } from '../session/sta
 import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
 import type { Found } from './records.ts'
-import { Replacements } from './replacements.ts'
+import { type OwnReplacements, Replacements } from './replacements.ts'
 
 /** A message as it is kept. */
 export interface StoredMessage {
@@ -220,7 +220,7 @@ export class Transcript {
   }
 
   /** What this session itself has replaced a message with, and whether it has erased it. */
-  ownReplacements(id: string): Promise<{ readonly erased: boolean; readonly records: readonly Found[] }> {
+  ownReplacements(id: string): Promise<OwnReplacements> {
     return this.#replacements.own(id)
   }
 

@@ -82,10 +82,10 @@ export function quotaOf({ sessions, bytes, messages_per_minute }: Partial<QuotaF
 
 export type ExpiredFields = ReturnType<typeof expiredFields>
 
-export function expiredFields({ session, action, since }: Expired, dryRun: boolean) {
-  return { session_id: session, action, since, dry_run: dryRun }
+export function expiredFields({ session, action, since, archive }: Expired, dryRun: boolean) {
+  return { session_id: session, action, archive: archive ?? null, since, dry_run: dryRun }
 }
 
-export function expiredOf({ session_id, action, since }: ExpiredFields): Expired {
-  return { session: session_id, action, since }
+export function expiredOf({ session_id, action, archive, since }: ExpiredFields): Expired {
+  return { session: session_id, action, since, ...(archive === null ? {} : { archive }) }
 }

@@ -10,6 +10,7 @@ import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import type { ServerParts } from '../parts.ts'
 import { type Principal, requireScope, SCOPES } from '../principal.ts'
+import { Erased, Expired, Purged } from '../removal-schemas.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 
@@ -187,7 +188,7 @@ const purge = route({
       .default(30 * 86_400),
     dry_run: z.boolean().default(false),
   }),
-  result: z.array(schemas.Purged),
+  result: z.array(Purged),
   handle: async ({ store, body: { older_than_seconds, dry_run } }) => {
     const result: object[] = []
     for await (const purged of store.purge({ olderThanMs: older_than_seconds * 1000, dryRun: dry_run }))
@@ -200,23 +201,25 @@ const expire = route({
   method: 'post',
   path: '/expire',
   tag: 'admin',
-  summary: 'Deletes what was idle for long enough, and purges what was deleted for long enough; nothing unless it is told how long.',
+  summary:
+    'Deletes what was idle for long enough, erases the messages of archives that are old enough, and purges what was deleted for long enough; nothing unless it is told how long.',
   scope: 'admin',
   reach: 'space',
   door: true,
   long: true,
   body: z.object({
     delete_idle_after_seconds: z.number().min(0).optional(),
+    drop_archives_after_seconds: z.number().min(0).optional(),
     purge_deleted_after_seconds: z.number().min(0).optional(),
     dry_run: z.boolean().default(false),
   }),
-  result: z.array(schemas.Expired),
+  result: z.array(Expired),
   handle: async ({ store, body }) => {
-    const { delete_idle_after_seconds: idle, purge_deleted_after_seconds: deleted, dry_run } = body
+    const { delete_idle_after_seconds: idle, drop_archives_after_seconds: archives, purge_deleted_after_seconds: deleted, dry_run } = body
     const ms = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
     const result: object[] = []
     for await (const expired of store.expire({
-      ...given({ deleteIdleAfterMs: ms(idle), purgeDeletedAfterMs: ms(deleted) }),
+      ...given({ deleteIdleAfterMs: ms(idle), dropArchivesAfterMs: ms(archives), purgeDeletedAfterMs: ms(deleted) }),
       dryRun: dry_run,
     }))
       result.push(expiredFields(expired, dry_run))
@@ -234,7 +237,7 @@ const erase = route({
   door: true,
   long: true,
   body: z.object({ owner: z.string(), dry_run: z.boolean().default(false) }),
-  result: z.array(schemas.Erased),
+  result: z.array(Erased),
   handle: async ({ store, body: { owner, dry_run } }) => {
     const result: object[] = []
     for await (const erased of store.erase({ owner, dryRun: dry_run })) result.push(erasedFields(erased, dry_run))
