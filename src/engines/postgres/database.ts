@@ -115,7 +115,8 @@ export class Database {
     const client = await this.connect()
     try {
       await client.query('BEGIN')
-      const result = await work(client, async (statement, values) => (await this.#query(client, statement, values)).rows)
+      // Without names: a pooler that forgot one would fail all of the transaction.
+      const result = await work(client, async ({ text }, values) => (await this.#query(client, { text }, values)).rows)
       await client.query('COMMIT')
       client.release()
       return result

@@ -102,7 +102,7 @@ test('a copy and an import of much go by COPY, and little does not', async () =>
   expect(await statementsOfCopy()).toEqual(['WITH'])
   await copied(first, copiedTo)
   expect(await statementsOfCopy()).toContain('COPY')
-  const lines = Buffer.from(LARGE.map((message) => JSON.stringify(message)).join('\n'))
+  const lines = LARGE.map((message) => JSON.stringify(message)).join('\n')
   const source = sourceOf({ name: '/large/chat.jsonl', files: { 'chat.jsonl': lines } })
   for await (const { messages } of importedTo.import([source])) expect(messages).toBe(LARGE.length)
   expect(await statementsOfImport()).toContain('COPY')

@@ -1,6 +1,6 @@
 /** Putting what was seen of sessions. Each function runs inside a transaction of its caller, whose rows are locked in the order of names. */
 import type pg from 'pg'
-import type { SessionPut, TextPut } from '../../../engine/catalog.ts'
+import type { MessagePut, SessionPut, TextPut } from '../../../engine/catalog.ts'
 import { withNul, withoutNul } from '../../../engine/nul.ts'
 import type { Stretch } from '../../../session/state.ts'
 import {
@@ -109,7 +109,7 @@ export class Put {
       'texts',
       taken.flatMap(({ name, messages }) => {
         const [sid, space] = [sidOf(name), spaceOf(name)]
-        return messages.flatMap((message) => messageRows(sid, space, message, this.#next()))
+        return lastOf(messages).flatMap((message) => messageRows(sid, space, message, this.#next()))
       }),
       'DO NOTHING',
     )
@@ -208,6 +208,11 @@ export class Put {
   async #run(text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {
     return (await this.#client.query(text.replaceAll('@.', `${this.#schema}.`), values)).rows as Record<string, unknown>[]
   }
+}
+
+/** One that got other content comes once more: the last one counts. */
+function lastOf(messages: readonly MessagePut[]): MessagePut[] {
+  return [...new Map(messages.map((message) => [`${message.position} ${message.index}`, message])).values()]
 }
 
 function namesOf(puts: readonly { readonly name: string }[]): string[] {
