@@ -18,11 +18,11 @@ import { sidOf, tagMark } from './rows.ts'
 import { anyMark, blockMarks, kindMark, queryOf, roleMark, sessionMark, spaceMark } from './words.ts'
 
 /** Texts that are ranked. */
-const CANDIDATES = 600
+const CANDIDATES = 400
 /** Texts that are looked at to see how common what is asked for is. */
 const SAMPLE = 1000
 /** Texts that may be read for one search, by what the sample tells. */
-const READ = 6000
+const READ = 4000
 /** The same where they are looked at in the order of their times. */
 const READ_IN_ORDER = 16_000
 /** A filter that few sessions pass becomes part of the match. */
