@@ -18,6 +18,17 @@ const ENCRYPTED = [
   'test/failures/{anchors,commits,deletion,forks,import,retries}.test.ts',
   'test/server/{commits,errors,events,keys,messages,sessions,shares,spaces,transfer}.test.ts',
 ]
+/** What says nothing of the engine. */
+const POSTGRES = [
+  'src/store/{exchange,incarnations,list}.test.ts',
+  'test/commit/{commit,worker,once/once}.test.ts',
+  'test/erase/erase.test.ts',
+  'test/model/sessions.test.ts',
+  'test/server/{black-box,commits,errors,events,keys,messages,quotas,sessions,shares,spaces,transfer}.test.ts',
+  'test/store/{expire,follow,quotas,search}.test.ts',
+  'test/transfer/{export,import}.test.ts',
+  'test/window/session.test.ts',
+]
 const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const
 
 export default defineConfig({
@@ -62,12 +73,9 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'postgres',
-          include: [
-            'test/server/{commits,errors,events,keys,messages,sessions,shares,spaces,transfer}.test.ts',
-            'test/commit/commit.test.ts',
-          ],
+          include: POSTGRES,
           env: { HOLDFAST_TEST_STORE: 'postgres' },
-          setupFiles: ['test/postgres/database.ts'],
+          setupFiles: ['test/postgres/database.ts', 'test/postgres/every-store.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

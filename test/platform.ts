@@ -31,6 +31,13 @@ const PROBES = {
   chromium: () => (browserPath() === undefined ? 'there is no Chromium; install one, or name it in HOLDFAST_CHROMIUM' : ''),
   /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
   tmpfs: () => probeMount((directory) => failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])),
+  /** A network of one's own can be made, hence a link that is cut and tells nobody. */
+  netns: () => {
+    const name = `hfprobe${process.pid}`
+    const failure = failureOf('ip', ['netns', 'add', name]) || failureOf('ip', ['netns', 'exec', name, 'setpriv', '--version'])
+    failureOf('ip', ['netns', 'del', name])
+    return failure
+  },
   /** The same with a disk file system in an image file, which a loop device makes a disk. */
   ext4: () =>
     probeMount(

@@ -5,4 +5,4 @@ export { encodeBody, encodeCheckpoint, Group, LEAD_IN, type Line, splitLines } f
 export type { Address, Draft, JournalRecord, Json, JsonObject, RecordType, SealReason } from '../record/record.ts'
 export { type Clock, systemClock } from './clock.ts'
 export { type Ids, systemIds } from './ids.ts'
-export type { Appended, AppendOptions, Changes, Chunk, Engine, Journal, Oddity, Supports } from './port.ts'
+export type { Appended, AppendOptions, Changes, Chunk, Engine, Journal, Oddity, Place, Supports } from './port.ts'

@@ -52,8 +52,20 @@ export interface Engine {
    */
   catalog?(options: { readonly anew: boolean }): Promise<Catalog>
 
+  /**
+   * The lines that begin at some positions of any journals, in the order of the places, for an engine on which one question costs less than many. Undefined where
+   * none begins; one that was carried elsewhere, or does not count, is not looked for: whoever needs it asks the journal. UNREADABLE.
+   */
+  lines?(places: readonly Place[]): Promise<(Line | undefined)[]>
+
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
+}
+
+export interface Place {
+  /** Of the journal. */
+  readonly name: string
+  readonly position: number
 }
 
 /** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. */

@@ -22,7 +22,7 @@ export interface Copied {
 }
 
 /** Journals that are copied at once: each waits for the engine most of the time. */
-const SIDE_BY_SIDE = 4
+const SIDE_BY_SIDE = 8
 
 /** Copies every session of every space. CONFLICT if the second store has something of its own; DAMAGED if a copy cannot be made equal. */
 export async function* copyStore(from: Store, to: Store, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<Copied> {

@@ -241,7 +241,7 @@ interface Bounds {
 }
 
 /** The record of a line that stands where it says. */
-function recordIn(line: Line): Found | undefined {
+export function recordIn(line: Line): Found | undefined {
   const { at, bytes } = line
   const decoded = readLine(line)
   if (decoded.kind !== 'record' || decoded.record.pos !== at) return undefined

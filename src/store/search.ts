@@ -5,13 +5,14 @@ import { parseQuery } from '../dialect/words.ts'
 import { CatalogUnavailable, type DocumentKind, type FoundDocument, type Lag, type SearchQuery, type TextQuery } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
+import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
 import { checkCount, checkId, invalid } from '../session/check.ts'
 import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
-import { type Found, Records } from './records.ts'
+import { type Found, Records, recordIn } from './records.ts'
 
 export interface SearchOptions {
   /** What to look for; everything unless told. `session` are titles and tags. */
@@ -68,10 +69,11 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
   const { found, lag } = await findDocuments(parts, { ...scopeOf(options), text, limit: limit + 20 })
   const hits: SearchHit[] = []
   for (let next = 0; next < found.length && hits.length < limit; ) {
-    // As many as are missing, side by side: where the store is a database, each waits for answers.
+    // As many as are missing, together: where the store is a database, each would wait for answers.
     const wanted = found.slice(next, next + limit - hits.length)
     next += wanted.length
-    const read = await Promise.all(wanted.map((document) => hitOf(parts, document, text)))
+    const lines = await linesOf(parts, wanted)
+    const read = await Promise.all(wanted.map((document, i) => hitOf(parts, document, text, lines?.[i])))
     hits.push(...read.filter((hit) => hit !== undefined))
   }
   return { hits, lag }
@@ -117,11 +119,11 @@ function scopeOf({
 }
 
 /** Undefined if what was found is not there any more. */
-async function hitOf(parts: StoreParts, found: FoundDocument, query: TextQuery): Promise<SearchHit | undefined> {
+async function hitOf(parts: StoreParts, found: FoundDocument, query: TextQuery, line?: Line): Promise<SearchHit | undefined> {
   const { kind, session, title, tags, archive, role, at, score } = found
   const shared = { kind, session, title, message: null, archive, memory: null, role, at: new Date(at).toISOString(), score }
   if (kind === 'session') return { ...shared, ...snippetOf([title ?? '', ...tags].join('\n').trim(), query) }
-  const record = await recordOf(parts, found)
+  const record = await recordOf(parts, found, line)
   if (record === undefined) return undefined
   if (kind === 'message') {
     const message = messageIn(record, found.index)
@@ -134,9 +136,14 @@ async function hitOf(parts: StoreParts, found: FoundDocument, query: TextQuery):
   return { ...shared, memory: memory.id, ...snippetOf(memory.text, query) }
 }
 
+/** The lines of all that was found at once, if the engine can; undefined if not. */
+async function linesOf({ engine }: StoreParts, found: readonly FoundDocument[]): Promise<(Line | undefined)[] | undefined> {
+  return engine.lines?.(found.map(({ name, source }) => ({ name, position: source })))
+}
+
 /** The record that has the content of what was found; undefined if it rotted or was purged. */
-async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument): Promise<Found | undefined> {
-  const found = await new Records(engine.journal(name)).at(source)
+async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument, line?: Line): Promise<Found | undefined> {
+  const found = (line === undefined ? undefined : recordIn(line)) ?? (await new Records(engine.journal(name)).at(source))
   const isMessage = found?.record.type === 'messages.appended' || found?.record.type === 'message.replaced'
   return isMessage === (kind === 'message') ? found : undefined
 }

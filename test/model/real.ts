@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import type { Clock } from '../../src/engine/clock.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
+import { openPostgresEngine } from '../../src/engines/postgres/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
+import { storeAddress } from '../store-address.ts'
 
 export interface Real {
   /** A session, through one of the two stores. */
@@ -20,7 +22,7 @@ export interface Real {
   dispose(): Promise<void>
 }
 
-export type Kind = 'memory' | 'files'
+export type Kind = 'memory' | 'files' | 'postgres'
 
 /** Every look at it is another millisecond, so that no two records have the same time. */
 function countingClock(): Clock {
@@ -33,9 +35,15 @@ export async function openReal(kind: Kind): Promise<Real> {
   const { keysOf } = sessionModel
   const limits = { segmentBytes: 500, replicas: 3 }
   const memory = openMemoryEngine({ keysOf })
-  const directory = kind === 'memory' ? '' : await mkdtemp(join(tmpdir(), 'holdfast-'))
+  const directory = kind === 'files' ? await mkdtemp(join(tmpdir(), 'holdfast-')) : ''
+  const url = kind === 'postgres' ? await storeAddress() : ''
   const open = async (): Promise<Store> => {
-    const engine = kind === 'memory' ? memory : await openFilesEngine({ directory, keysOf, clock, disk: unsynced })
+    const engine =
+      kind === 'memory'
+        ? memory
+        : kind === 'postgres'
+          ? await openPostgresEngine({ url, keysOf, connections: 4 })
+          : await openFilesEngine({ directory, keysOf, clock, disk: unsynced })
     return openStore(engine, { clock, limits })
   }
   const stores = [await open(), await open()]
@@ -45,7 +53,7 @@ export async function openReal(kind: Kind): Promise<Real> {
     session: (via, id) => store(via).session(id),
     reopen: async (via) => {
       // Closing the one memory would forget it; a store opened anew has forgotten enough.
-      if (kind === 'files') await store(via).close()
+      if (kind !== 'memory') await store(via).close()
       stores[via % stores.length] = await open()
     },
     dispose: async () => {

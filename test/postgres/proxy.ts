@@ -40,7 +40,7 @@ export async function startProxy(target: string): Promise<BreakableWay> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   const url = new URL(target)
-  url.port = String(port)
+  url.host = `127.0.0.1:${port}`
   const reset = (): void => {
     for (const socket of [...sockets]) socket.resetAndDestroy()
   }

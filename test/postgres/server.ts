@@ -3,13 +3,14 @@
  * and the run's teardown ends. Every test works in databases that it made itself, and touches no other.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import type { Namespace } from './namespace.ts'
 
 const PATIENCE_MS = 60_000
 
@@ -61,8 +62,13 @@ export interface PostgresServer {
   readonly port: number
 }
 
-/** Makes a cluster in a directory, unless there is one, and starts it. It outlives this process. */
-export async function startServer(data: string, flags: readonly string[] = [], port?: number): Promise<PostgresServer> {
+/** Makes a cluster in a directory, unless there is one, and starts it, in a network of its own if one is given. It outlives this process. */
+export async function startServer(
+  data: string,
+  flags: readonly string[] = [],
+  port?: number,
+  namespace?: Namespace,
+): Promise<PostgresServer> {
   const bin = await programs()
   const identity = userInfo().uid === 0 ? ordinaryUser() : undefined
   if (!existsSync(join(data, 'PG_VERSION'))) {
@@ -71,18 +77,28 @@ export async function startServer(data: string, flags: readonly string[] = [], p
     const words = ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '--locale=C', '--encoding=UTF8', '--no-instructions']
     const made = spawnSync(join(bin, 'initdb'), words, { ...identity, encoding: 'utf8' })
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr} ${made.error?.message ?? ''}`)
+    if (namespace !== undefined) appendFileSync(join(data, 'pg_hba.conf'), 'host all all 10.0.0.0/8 trust\n')
   }
   const free = port ?? (await freePort())
   const log = openSync(join(dirname(data), 'server.log'), 'a')
-  const words = ['-D', data, '-p', String(free), '-k', '', '-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=200', ...flags]
-  const child = spawn(join(bin, 'postgres'), words, { ...identity, detached: true, stdio: ['ignore', log, log] })
+  const host = namespace?.address ?? '127.0.0.1'
+  const words = ['-D', data, '-p', String(free), '-k', '', '-c', `listen_addresses=${host}`, '-c', 'max_connections=200', ...flags]
+  const [program, ...more] = [...inside(namespace, identity), join(bin, 'postgres'), ...words] as [string, ...string[]]
+  const child = spawn(program, more, { ...(namespace === undefined ? identity : {}), detached: true, stdio: ['ignore', log, log] })
   child.unref()
-  const url = `postgres://postgres@127.0.0.1:${free}/postgres`
+  const url = `postgres://postgres@${host}:${free}/postgres`
   for (let waitedMs = 0; ; waitedMs += 50) {
     if (await answers(url)) return { url, pid: child.pid as number, port: free }
     if (waitedMs > PATIENCE_MS || child.exitCode !== null) throw new Error(`The server did not start; its log lies beside ${data}.`)
     await sleep(50)
   }
+}
+
+/** Who enters a network has to be root, and the server must not be: each of these becomes the next one, under the same process id. */
+function inside(namespace: Namespace | undefined, identity: { uid: number; gid: number } | undefined): string[] {
+  if (namespace === undefined || identity === undefined) return []
+  const { uid, gid } = identity
+  return [...namespace.within, 'setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']
 }
 
 export async function stopProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
@@ -127,7 +143,7 @@ async function programs(): Promise<string> {
 }
 
 /** PostgreSQL refuses to run as root. */
-function ordinaryUser(): { uid: number; gid: number } {
+export function ordinaryUser(): { uid: number; gid: number } {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const line = lines.find((one) => one.startsWith('postgres:')) ?? lines.find((one) => one.startsWith('nobody:')) ?? ''
   const [, , uid, gid] = line.split(':')

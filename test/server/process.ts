@@ -1,11 +1,12 @@
 /** The server as its users have it: the built program, as a process of its own, spoken to by its address alone. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
+import { storeAddress } from '../store-address.ts'
 
 /** Vitest runs at the root of the repository. */
 const MAIN = join(process.cwd(), 'dist', 'cli', 'start.cjs')
@@ -20,7 +21,8 @@ export function storeDirectory(): string {
 /** A server for all tests of one file, which stops it itself. */
 export async function startForFile(): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-server-'))
-  const server = await ServerProcess.start(join(directory, 'store'), [], { port: 0, lasting: true })
+  const where = process.env.HOLDFAST_TEST_STORE === 'postgres' ? await storeAddress() : join(directory, 'store')
+  const server = await ServerProcess.start(where, [], { port: 0, lasting: true, home: directory })
   void server.ended().then(() => rmSync(directory, { recursive: true, force: true }))
   return server
 }
@@ -29,6 +31,10 @@ interface StartOptions {
   readonly port?: number
   /** Outlives the test that starts it. */
   readonly lasting?: boolean
+  /** The program, if it is not the one that was built. */
+  readonly main?: string
+  /** The home of whoever runs it, where the key lies of a store that is no directory. */
+  readonly home?: string
 }
 
 interface Told {
@@ -41,11 +47,13 @@ export class ServerProcess {
   readonly url: string
   readonly told: Told
   readonly directory: string
+  readonly #home: string | undefined
   readonly #child: ChildProcess
   readonly #ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   #log = ''
 
-  private constructor(child: ChildProcess, told: Told, directory: string) {
+  private constructor(child: ChildProcess, told: Told, directory: string, home: string | undefined) {
+    this.#home = home
     this.#child = child
     this.told = told
     this.url = told.url
@@ -56,10 +64,11 @@ export class ServerProcess {
   static async start(
     directory: string,
     words: readonly string[] = [],
-    { port = 0, lasting = false }: StartOptions = {},
+    { port = 0, lasting = false, main = MAIN, home }: StartOptions = {},
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--json', '--store', directory, '--port', String(port), ...words], {
+    const child = spawn(process.execPath, [main, 'serve', '--json', '--store', directory, '--port', String(port), ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...(home === undefined ? {} : { env: { ...process.env, HOME: home } }),
     })
     if (!lasting) onTestFinished(() => void child.kill('SIGKILL'))
     let log = ''
@@ -71,7 +80,7 @@ export class ServerProcess {
       once(child, 'close').then(() => undefined),
     ])
     if (line === undefined) throw new Error(`The server did not start: ${log}`)
-    const server = new ServerProcess(child, JSON.parse(line) as Told, directory)
+    const server = new ServerProcess(child, JSON.parse(line) as Told, directory, home)
     server.#log = log
     child.stderr?.on('data', (data: Buffer) => {
       server.#log += data.toString()
@@ -81,7 +90,13 @@ export class ServerProcess {
 
   /** The key that it made for its own machine. */
   get key(): string {
-    return readFileSync(join(this.directory, 'server.key'), 'utf8').trim()
+    return readFileSync(this.#keyFile, 'utf8').trim()
+  }
+
+  get #keyFile(): string {
+    if (this.#home === undefined || !this.directory.startsWith('postgres://')) return join(this.directory, 'server.key')
+    const keys = join(this.#home, '.holdfast')
+    return join(keys, readdirSync(keys).find((name) => name.endsWith('.key')) as string)
   }
 
   get log(): string {

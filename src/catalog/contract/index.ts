@@ -218,6 +218,15 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
     assert.deepEqual(await found(catalog, '茶绿'), [])
   },
 
+  'search: a message that got other content is found by that, also if both are put at once': async ({ catalog }) => {
+    const a = row('a')
+    await catalog.put([a])
+    await catalog.putText([text(a, [message(10, 'first draft'), message(20, 'between'), message(10, 'corrected', { source: 30 })])])
+    assert.deepEqual(await found(catalog, 'corrected'), ['a message 10'])
+    assert.deepEqual(await found(catalog, 'draft'), [])
+    assert.deepEqual(await found(catalog, 'between'), ['a message 20'])
+  },
+
   'tasks, due work, and what archives have extracted': async ({ catalog }) => {
     const task = { archive: 1, task: 't1', status: 'pending', attempts: 0, createdAt: '1', updatedAt: '1', ended: null } as const
     const memory = (key: string) => ({ id: `id of ${key}`, key, category: 'fact', text: `${key} is known`, sources: ['m'] })

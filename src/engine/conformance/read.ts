@@ -59,6 +59,34 @@ export const readCases: readonly Case[] = [
     },
   },
   {
+    name: 'an engine that can tell lines by their places finds each in its journal and segment, and nothing elsewhere',
+    async run({ engine }) {
+      if (engine.lines === undefined) return
+      const [one, other] = [new Writer(journalOf(engine, 'one')), new Writer(journalOf(engine, 'other'))]
+      for (const writer of [one, other]) await writer.append(draft('session.created'), message(), message())
+      await one.seal()
+      await one.roll()
+      await one.append(message())
+      const standing = []
+      for (const { journal } of [one, other]) {
+        for (const segment of await journal.segments()) {
+          for (const line of (await contentOf(journal, segment)).lines) standing.push({ name: journal.name, position: line.at, line })
+        }
+      }
+      const turned = standing.toReversed()
+      const found = await engine.lines([
+        ...turned,
+        { name: other.journal.name, position: 1 },
+        { name: engine.name('space', 'none'), position: 0 },
+      ])
+      assertLines(
+        found.slice(0, -2).filter((line) => line !== undefined),
+        turned.map(({ line }) => line),
+      )
+      assert.deepEqual(found.slice(-2), [undefined, undefined])
+    },
+  },
+  {
     name: 'a limit bounds the bytes of a read, but one line comes whole',
     async run(trial) {
       const { journal, lines } = await filled(trial.journal())

@@ -13,7 +13,12 @@ export interface Statement {
   /** Prepared under this name; without one, planned each time. */
   readonly name?: string
   readonly text: string
+  /** What to set for this statement alone, as `SET LOCAL` takes it: in a transaction around it, which a pooler keeps together. */
+  readonly settings?: readonly string[]
 }
+
+/** Runs a statement in a transaction. */
+export type Run = (statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -55,12 +60,15 @@ export class Database {
   async run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await this.connect()
     try {
+      const { settings } = statement
+      if (settings !== undefined) await client.query(['BEGIN', ...settings.map((setting) => `SET LOCAL ${setting}`)].join('; '))
       const { rows } = await this.#query(client, statement, values)
+      if (settings !== undefined) await client.query('COMMIT')
       client.release()
       return rows
     } catch (error) {
       // What still runs on a connection that was given up must not be waited for by the next one who gets it.
-      client.release(isLost(error))
+      client.release(isLost(error) || statement.settings !== undefined)
       throw error
     }
   }
@@ -103,11 +111,12 @@ export class Database {
   }
 
   /** Several statements, all or nothing. */
-  async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (client: pg.PoolClient, run: Run) => Promise<T>): Promise<T> {
     const client = await this.connect()
     try {
       await client.query('BEGIN')
-      const result = await work(client)
+      // Without names: a pooler that forgot one would fail all of the transaction.
+      const result = await work(client, async ({ text }, values) => (await this.#query(client, { text }, values)).rows)
       await client.query('COMMIT')
       client.release()
       return result

@@ -7,10 +7,11 @@ import { Calls } from '../../engine/calls.ts'
 import type { Catalog } from '../../engine/catalog.ts'
 import { type Clock, systemClock } from '../../engine/clock.ts'
 import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
-import type { Changes, Engine, Journal } from '../../engine/port.ts'
+import type { Changes, Engine, Journal, Place } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { KeysOf } from '../../record/keys.ts'
-import { Appends } from './appends.ts'
+import type { Line } from '../../record/line.ts'
+import { Appends, keyOf } from './appends.ts'
 import { Database, type Row } from './database.ts'
 import { failureOf } from './failures.ts'
 import { Feed } from './feed.ts'
@@ -118,6 +119,20 @@ class PostgresEngine implements Engine {
     const catalog = new PostgresCatalog(this.#parts.database, this.#clock)
     if (anew) await catalog.clear()
     return catalog
+  }
+
+  lines(places: readonly Place[]): Promise<(Line | undefined)[]> {
+    const { calls, database, statements } = this.#parts
+    return calls.track(async () => {
+      const keys = places.map(({ name }) => keyOf(name))
+      const values = [keys.map(({ space }) => space), keys.map(({ session }) => session), places.map(({ position }) => position)]
+      const rows = await database.repeat(statements.lines, values, 'The journals could not be read')
+      const found = new Map(rows.map(({ n, line }) => [n as number, line as Buffer]))
+      return places.map(({ position }, i) => {
+        const bytes = found.get(i + 1)
+        return bytes === undefined ? undefined : { at: position, bytes }
+      })
+    })
   }
 
   async close(): Promise<void> {

@@ -56,6 +56,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'Nobody answers there. Check host, port and firewall.',
 }
 
+/** What the driver says by itself has no code. */
+function adviceOn(message: string): string | undefined {
+  return /password must be a/.test(message) ? 'The database asks for a password. Put one into the address, or give `password`.' : undefined
+}
+
 /** A statement failed. `what` is what could not be done, as a sentence without its end. */
 export function failureOf(error: unknown, what: string, kind: 'read' | 'write', outcome: Outcome = 'none'): HoldfastError {
   if (error instanceof HoldfastError) return error
@@ -67,7 +72,8 @@ export function failureOf(error: unknown, what: string, kind: 'read' | 'write', 
     })
   }
   const message = source instanceof Error ? source.message : String(source)
-  const advice = (code === undefined ? undefined : ADVICE[code]) ?? (isLost(error) ? 'The connection to the database was lost.' : '')
+  const advice =
+    (code === undefined ? adviceOn(message) : ADVICE[code]) ?? (isLost(error) ? 'The connection to the database was lost.' : '')
   const told = outcome === 'unknown' ? ' It may have been written all the same: repeat it under the same ids.' : ''
   return new HoldfastError(kind === 'read' ? 'UNREADABLE' : 'UNAVAILABLE', `${what} (${code ?? message}). ${advice}${told}`.trim(), {
     cause: source,

@@ -64,7 +64,9 @@ LEFT JOIN ${schema}.journals j ON j.changed >= pg_snapshot_xmin($1::pg_snapshot)
     const next = `${this.#storeId}.${life}.${now}`
     const fits = from?.storeId === this.#storeId && from.life === life && endOf(from.snapshot) <= endOf(now)
     if (!fits) return { cursor: next, names: [], reset: true }
-    return { cursor: next, names: rows.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])), reset: false }
+    const names = rows.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
+    // A cursor that is as good stays as it is: whoever keeps it need not write.
+    return { cursor: names.length === 0 && cursor !== undefined ? cursor : next, names, reset: false }
   }
 
   watch(hint: () => void): () => void {

@@ -5,7 +5,7 @@ import { JournalFold } from '../../record/fold.ts'
 import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Line } from '../../record/line.ts'
-import { type Appends, type JournalKey, lineColumns } from './appends.ts'
+import { type Appends, type JournalKey, keyOf, lineColumns } from './appends.ts'
 import type { Database, Row } from './database.ts'
 import type { Feed } from './feed.ts'
 import type { Statements } from './statements.ts'
@@ -32,7 +32,7 @@ export class PostgresJournal implements Journal {
   constructor(name: string, parts: JournalParts) {
     this.name = name
     this.#parts = parts
-    this.#key = { space: name.slice(0, 32), session: name.slice(-32), name }
+    this.#key = keyOf(name)
   }
 
   segments(): Promise<number[]> {

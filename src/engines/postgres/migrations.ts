@@ -11,6 +11,9 @@
  *     keys        message ids and operation keys of segments that were sealed, as hashes; derived
  *     catalog, catalog_*   the catalog, derived: sessions as lists show them, tasks, memories, and texts as words with their places
  *
+ * Texts are numbered in the order in which they were put (`doc`), and name their session by a hash (`sid`). Among their words stand marks: of the space, the
+ * session, the kind, the role and the number, so that the index of words can tell the newest texts of a space that have a word (catalog/words.ts).
+ *
  * Space and session are hashes, the parts of a journal's name, kept as the 16 bytes of a uuid. Both stand in every key, first, so that every table
  * can be partitioned or distributed by session. There are no foreign keys, sequences, triggers or functions: docs/decisions says why.
  */
@@ -73,6 +76,7 @@ CREATE TABLE @.catalog (
 
 CREATE TABLE @.catalog_sessions (
   name text COLLATE "C" PRIMARY KEY,
+  sid uuid NOT NULL UNIQUE,
   space text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
@@ -113,6 +117,7 @@ CREATE INDEX catalog_parent ON @.catalog_sessions (space, parent, updated DESC, 
 CREATE INDEX catalog_id ON @.catalog_sessions (space, id);
 CREATE INDEX catalog_marks ON @.catalog_sessions USING gin (marks);
 CREATE INDEX catalog_ill ON @.catalog_sessions (status) WHERE status IN ('damaged', 'unreadable');
+CREATE INDEX catalog_gone ON @.catalog_sessions (sid) WHERE gone;
 CREATE INDEX catalog_due ON @.catalog_sessions (name) WHERE due;
 CREATE INDEX catalog_behind ON @.catalog_sessions (updated) WHERE text_end < ends;
 
@@ -144,12 +149,13 @@ CREATE TABLE @.catalog_days (
 CREATE INDEX catalog_days_space ON @.catalog_days (space);
 
 CREATE TABLE @.catalog_texts (
-  name text COLLATE "C", kind text COLLATE "C", position bigint, place integer, part integer,
-  space text COLLATE "C" NOT NULL, source bigint NOT NULL, run bigint NOT NULL, depth bigint NOT NULL, role text COLLATE "C" NOT NULL,
-  at bigint NOT NULL, archive bigint, off boolean NOT NULL, words tsvector NOT NULL,
-  PRIMARY KEY (name, kind, position, place, part)
+  sid uuid, doc bigint NOT NULL, position bigint, source bigint NOT NULL, run bigint NOT NULL, depth bigint NOT NULL, at bigint NOT NULL,
+  archive bigint, place integer, part integer, off boolean NOT NULL,
+  kind text COLLATE "C", role text COLLATE "C" NOT NULL, space text COLLATE "C" NOT NULL, words tsvector NOT NULL,
+  PRIMARY KEY (sid, kind, position, place, part)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX catalog_texts_words ON @.catalog_texts USING gin (words) WITH (gin_pending_list_limit = 1024);
+CREATE INDEX catalog_texts_doc ON @.catalog_texts (space, doc DESC);
 CREATE INDEX catalog_texts_at ON @.catalog_texts (space, at DESC);
 `,
 ]

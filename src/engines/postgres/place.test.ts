@@ -9,9 +9,11 @@ test('the schema is taken from the address, and the rest is left to the driver',
   expect(readPlace({ url: 'postgres://h/d?schema=mine', schema: 'other' }).schema).toBe('other')
 })
 
-test('a password that is asked for each time goes to the driver as it is', () => {
+test('a password that is asked for each time counts, and not the one that is missing from the address', () => {
   const password = async () => 'of the hour'
-  expect(readPlace({ url: 'postgres://h/d', password }).config?.password).toBe(password)
+  const { config } = readPlace({ url: 'postgres://h/d', password })
+  const Client = config?.Client as unknown as new (config: unknown) => { readonly password: unknown }
+  expect(new Client(config).password).toBe(password)
 })
 
 test('connections are bounded, and waiting for one as well', () => {

@@ -1,5 +1,5 @@
 /** Where a store in PostgreSQL is, and how it is reached. */
-import type { Pool, PoolConfig } from 'pg'
+import pg, { type ClientConfig, type Pool, type PoolConfig } from 'pg'
 
 export interface PostgresPlace {
   /** `postgres://user:password@host:port/database?schema=holdfast`, with whatever else the driver knows (`sslmode`, …). */
@@ -53,8 +53,18 @@ export function readPlace(place: PostgresPlace): { readonly schema: string; read
       keepAliveInitialDelayMillis: 10_000,
       // A process that has nothing else to do may end.
       allowExitOnIdle: true,
-      ...(password === undefined ? {} : { password }),
+      ...(password === undefined ? {} : { Client: clientWith(password) }),
     },
+  }
+}
+
+/** The driver prefers an address to whatever is told beside it, also where the address has no password. */
+function clientWith(password: NonNullable<PostgresPlace['password']>): NonNullable<PoolConfig['Client']> {
+  return class extends pg.Client {
+    constructor(config?: ClientConfig) {
+      super(config)
+      Object.assign(this, { password })
+    }
   }
 }
 

@@ -17,19 +17,9 @@ const LINES = (from: number) =>
   `unnest($${from}::int[], $${from + 1}::bigint[], $${from + 2}::int[], $${from + 3}::int[]) AS r(n, position, begin, length)`
 const LINE = (bytes: number) => `substring($${bytes}::bytea FROM r.begin FOR r.length)`
 
-export function statementsOf(schema: string) {
-  const s = quoted(schema)
-  const one = 'space = $1 AND session = $2'
-  const statement = (name: string, text: string): Statement => ({ name, text })
-  return {
-    /**
-     * Appends of several sessions, each at its place or not at all. Tells the numbers of those that stand. They come in the order of their
-     * keys, and are locked in that order, so that two processes cannot wait for each other. Each row is looked up by itself: a join would be
-     * planned by the number of rows that the table had when the statement was prepared.
-     */
-    append: statement(
-      'append',
-      `WITH ${DURABLE},
+/** Appends of several sessions at their places: which of them stand, and what writes their lines. */
+function appending(s: string, written: string): string {
+  return `WITH ${DURABLE},
 asked AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
     WITH ORDINALITY AS a(space, session, name, segment, at, next, n)
@@ -49,13 +39,33 @@ made AS (
 ),
 placed AS MATERIALIZED (
   SELECT n FROM moved UNION ALL SELECT a.n FROM made m JOIN asked a ON a.space = m.space AND a.session = m.session
-),
+)${written}
+SELECT placed.n FROM durable, placed`
+}
+
+export function statementsOf(schema: string) {
+  const s = quoted(schema)
+  const one = 'space = $1 AND session = $2'
+  const statement = (name: string, text: string): Statement => ({ name, text })
+  return {
+    /**
+     * Appends of several sessions, each at its place or not at all. Tells the numbers of those that stand. They come in the order of their
+     * keys, and are locked in that order, so that two processes cannot wait for each other. Each row is looked up by itself: a join would be
+     * planned by the number of rows that the table had when the statement was prepared.
+     */
+    append: statement(
+      'append',
+      appending(
+        s,
+        `,
 written AS (
   INSERT INTO ${s}.lines (space, session, segment, position, line)
   SELECT a.space, a.session, a.segment, r.position, ${LINE(11)} FROM ${LINES(7)} JOIN asked a ON a.n = r.n WHERE r.n IN (SELECT n FROM placed)
-)
-SELECT placed.n FROM durable, placed`,
+)`,
+      ),
     ),
+    /** The same without the lines, which follow in the same transaction. */
+    place: statement('place', appending(s, '')),
 
     segments: statement(
       'segments',
@@ -74,6 +84,17 @@ SELECT ends.tail, l.position, l.line FROM ends LEFT JOIN LATERAL (
     SELECT position + 1 FROM ${s}.lines WHERE ${one} AND segment = $3 AND position >= $4::bigint ORDER BY position LIMIT 1
   )) ORDER BY position
 ) l ON true WHERE ends.tail IS NOT NULL ORDER BY l.position`,
+    ),
+
+    /** Lines by where they begin, in whichever segment that position is. */
+    lines: statement(
+      'lines',
+      `SELECT a.n, l.line FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) WITH ORDINALITY AS a(space, session, position, n) CROSS JOIN LATERAL (
+  SELECT line FROM ${s}.lines l WHERE l.space = a.space AND l.session = a.session AND l.position = a.position AND l.segment = greatest(
+    (SELECT max(first) FROM ${s}.segments g WHERE g.space = a.space AND g.session = a.session AND first <= a.position),
+    (SELECT segment FROM ${s}.journals j WHERE j.space = a.space AND j.session = a.session AND segment <= a.position)
+  ) LIMIT 1
+) l`,
     ),
 
     /** The next segment, unless it or a later one is there. */

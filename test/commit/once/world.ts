@@ -8,13 +8,15 @@ import type { Clock } from '../../../src/engine/clock.ts'
 import { systemClock } from '../../../src/engine/clock.ts'
 import { openFilesEngine } from '../../../src/engines/files/engine.ts'
 import { openMemoryEngine } from '../../../src/engines/memory/engine.ts'
+import { openPostgresEngine } from '../../../src/engines/postgres/engine.ts'
 import { sessionModel } from '../../../src/session/model.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { unsynced } from '../../damage/on-disk.ts'
+import { storeAddress } from '../../store-address.ts'
 import { type Asked, HandClock, StubModel } from '../fixtures.ts'
 
-export type Kind = 'memory' | 'files'
+export type Kind = 'memory' | 'files' | 'postgres'
 
 /** Time passes only while somebody waits for a worker. No two looks at the wall clock see the same time. */
 class SwiftClock implements Clock {
@@ -53,23 +55,29 @@ interface DeadWorker {
   readonly asked: Asked[]
 }
 
+async function placeOf(kind: Kind): Promise<string> {
+  if (kind === 'postgres') return storeAddress()
+  return kind === 'memory' ? '' : mkdtemp(join(tmpdir(), 'holdfast-once-'))
+}
+
 export class World {
   readonly #kind: Kind
-  readonly #directory: string
+  /** A directory, or the address of a database. */
+  readonly #place: string
   readonly #memory = openMemoryEngine({ keysOf: sessionModel.keysOf })
   readonly #clock = new SwiftClock()
   readonly #dead: DeadWorker[] = []
   #stores: Store[] = []
 
   static async open(kind: Kind): Promise<World> {
-    const world = new World(kind, kind === 'memory' ? '' : await mkdtemp(join(tmpdir(), 'holdfast-once-')))
+    const world = new World(kind, await placeOf(kind))
     world.#stores = [await world.#open(world.#clock), await world.#open(world.#clock)]
     return world
   }
 
-  private constructor(kind: Kind, directory: string) {
+  private constructor(kind: Kind, place: string) {
     this.#kind = kind
-    this.#directory = directory
+    this.#place = place
   }
 
   store(via: number): Store {
@@ -78,7 +86,7 @@ export class World {
 
   async reopen(via: number): Promise<void> {
     // Closing the one memory would forget it; a store opened anew has forgotten enough.
-    if (this.#kind === 'files') await this.store(via).close()
+    if (this.#kind !== 'memory') await this.store(via).close()
     this.#stores[via % 2] = await this.#open(this.#clock)
   }
 
@@ -118,18 +126,22 @@ export class World {
   async dispose(): Promise<void> {
     for (const dead of this.#dead) await this.#bury(dead)
     for (const store of this.#stores) await store.close()
-    if (this.#kind === 'files') await rm(this.#directory, { recursive: true })
+    if (this.#kind === 'files') await rm(this.#place, { recursive: true })
   }
 
   async #bury({ worker, store }: DeadWorker): Promise<void> {
     await worker.stop()
-    if (this.#kind === 'files') await store.close()
+    if (this.#kind !== 'memory') await store.close()
   }
 
   async #open(clock: Clock): Promise<Store> {
     const { keysOf } = sessionModel
     const engine =
-      this.#kind === 'memory' ? this.#memory : await openFilesEngine({ directory: this.#directory, keysOf, clock, disk: unsynced })
+      this.#kind === 'memory'
+        ? this.#memory
+        : this.#kind === 'postgres'
+          ? await openPostgresEngine({ url: this.#place, keysOf, connections: 4 })
+          : await openFilesEngine({ directory: this.#place, keysOf, clock, disk: unsynced })
     return openStore(engine, { clock, limits: { segmentBytes: 700, replicas: 3 } })
   }
 }

@@ -1,6 +1,7 @@
 /** The command line on a store in PostgreSQL: the same commands, the tables, and copies. */
+import { once } from 'node:events'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/engines/postgres/migrate.ts'
 import { Cli, Lines } from '../../cli/holdfast.ts'
 import { emptyDatabase, newDatabase, withClient } from '../../postgres/database.ts'
@@ -70,6 +71,33 @@ test('two servers on one database serve the same sessions', async () => {
   const shown = await clients[0]?.json('show', 's')
   expect(shown?.map(({ message }) => (message as { content: string }).content)).toEqual(['by the first', 'by the second'])
   expect((await clients[1]?.json('list'))?.length).toBe(1)
+})
+
+test('a server that may only read and write rows does everything, and cannot change a table', async () => {
+  const url = await newDatabase()
+  const role = `holdfast_rows_${new URL(url).pathname.slice(-12)}`
+  const rights = [
+    `CREATE ROLE ${role} LOGIN`,
+    `GRANT USAGE ON SCHEMA holdfast TO ${role}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO ${role}`,
+  ]
+  await withClient(url, (client) => client.query(rights.join(';')))
+  onTestFinished(() => withClient(url, async (client) => void (await client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`))))
+  const as = new URL(url)
+  as.username = role
+  const child = cliOn(as.toString()).start('--json', 'serve', '--no-migrate', '--no-auth', '--port', '0')
+  const lines = new Lines(child)
+  await lines.until(1)
+  const cli = new Cli()
+  cli.extra = { HOLDFAST_STORE: String(lines.objects[0]?.url) }
+  await cli.json('append', 's', 'My parcel is lost.')
+  expect((await cli.json('list')).length).toBe(1)
+  expect((await cli.json('search', 'parcel')).length).toBe(1)
+  expect((await cli.run(['commit', 's', '--wait'])).status).toBe(0)
+  expect((await cli.run(['erase', 's', String((await cli.json('show', 's', '--archived'))[0]?.id)])).status).toBe(0)
+  await expect(withClient(as.toString(), (client) => client.query('ALTER TABLE holdfast.lines ADD more text'))).rejects.toThrow('owner')
+  child.kill('SIGTERM')
+  await once(child, 'close')
 })
 
 test('copy brings a directory into a database and back, and says that both are equal', async () => {

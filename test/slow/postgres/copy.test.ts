@@ -7,7 +7,9 @@ import { Worker } from '../../../src/commit/worker.ts'
 import { type Copied, copyStore } from '../../../src/store/copy.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { emptyDatabase, newDatabase } from '../../postgres/database.ts'
+import { emptyDatabase, newDatabase, withClient } from '../../postgres/database.ts'
+import { startProxy } from '../../postgres/proxy.ts'
+import { sourceOf } from '../../transfer/fixtures.ts'
 
 async function opened(where: string): Promise<Store> {
   const store = await openStore(where, { limits: { segmentBytes: 2000 } })
@@ -71,6 +73,61 @@ test('a copy can be repeated, and takes what is new; retries of appends are know
   const copy = await database.session('long')
   expect((await copy.append({ id: 'm3', role: 'user', content: `message 3 ${'x'.repeat(100)}` })).duplicate).toBe(true)
   expect((await copy.info()).version).toBe((await session.info()).version)
+})
+
+/** Notes by which statement lines get into their table. */
+async function watchLines(url: string): Promise<() => Promise<string[]>> {
+  await withClient(url, (client) =>
+    client.query(`CREATE TABLE seen (statement text);
+      CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (left(current_query(), 4)); RETURN NULL; END';
+      CREATE TRIGGER see AFTER INSERT ON holdfast.lines FOR EACH STATEMENT EXECUTE FUNCTION see()`),
+  )
+  return async () => {
+    const { rows } = await withClient(url, (client) =>
+      client.query<{ statement: string }>('SELECT DISTINCT statement FROM seen ORDER BY 1'),
+    )
+    return rows.map(({ statement }) => statement)
+  }
+}
+
+const LARGE = Array.from({ length: 2000 }, (_, i) => ({ role: 'user', content: `${i} ${'large '.repeat(200)}` }))
+
+test('a copy and an import of much go by COPY, and little does not', async () => {
+  const [first, urls] = [await openStore(directory()), [await newDatabase(), await newDatabase()] as const]
+  onTestFinished(() => first.close())
+  for (let i = 0; i < LARGE.length; i += 100) await (await first.session('s')).append(LARGE.slice(i, i + 100))
+  const [copiedTo, importedTo] = [await opened(urls[0]), await opened(urls[1])]
+  const [statementsOfCopy, statementsOfImport] = [await watchLines(urls[0]), await watchLines(urls[1])]
+  await (await copiedTo.session('little')).append({ role: 'user', content: 'little' })
+  expect(await statementsOfCopy()).toEqual(['WITH'])
+  await copied(first, copiedTo)
+  expect(await statementsOfCopy()).toContain('COPY')
+  const lines = LARGE.map((message) => JSON.stringify(message)).join('\n')
+  const source = sourceOf({ name: '/large/chat.jsonl', files: { 'chat.jsonl': lines } })
+  for await (const { messages } of importedTo.import([source])) expect(messages).toBe(LARGE.length)
+  expect(await statementsOfImport()).toContain('COPY')
+})
+
+test('much that is appended while connections break again and again is there once, in order', async () => {
+  const proxy = await startProxy(await newDatabase())
+  const store = await openStore(proxy.url)
+  onTestFinished(async () => {
+    await store.close()
+    await proxy.close()
+  })
+  const sessions = await Promise.all(['a', 'b', 'c'].map((id) => store.session(id)))
+  const breaking = setInterval(() => proxy.reset(), 150)
+  await Promise.all(
+    sessions.map(async (session) => {
+      for (let i = 0; i < 12; i++) await session.append(LARGE.slice(i * 150, (i + 1) * 150))
+    }),
+  )
+  clearInterval(breaking)
+  for (const session of sessions) {
+    expect((await session.info()).messageCount).toBe(1800)
+    const { messages } = await session.messages({ limit: 1000, from: 'start' })
+    expect(messages.map(({ message }) => message.content)).toEqual(LARGE.slice(0, 1000).map(({ content }) => content))
+  }
 })
 
 test('a store that has gone its own way is not written over', async () => {

@@ -1,6 +1,6 @@
 /**
  * Four servers on one database, and everything that goes wrong with servers, databases and the ways between them: processes killed at random, the
- * database killed and started again, answers that are lost, connections that are reset and slow. Clients repeat what they are not sure of under the same
+ * database killed and started again, its link cut, answers that are lost, connections that are reset and slow. Clients repeat what they are not sure of under the same
  * ids. At the end one history must explain what every client was told.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -9,8 +9,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../src/client/index.ts'
+import { Worker } from '../../../src/commit/worker.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { requirePlatform } from '../../platform.ts'
+import { makeNamespace, type Namespace } from '../../postgres/namespace.ts'
 import { type BreakableWay, startProxy } from '../../postgres/proxy.ts'
 import { type PostgresServer, startServer, stopProcess } from '../../postgres/server.ts'
 import { ServerProcess } from '../../server/process.ts'
@@ -22,17 +25,25 @@ const CLIENTS = 8
 const SESSIONS = ['a', 'b', 'c']
 const TROUBLE_MS = 25_000
 
+type Trouble = 'killServer' | 'reset' | 'cut' | 'cutLink' | 'slow' | 'killDatabase'
+
+const netns = requirePlatform('netns')
+
 class World {
   readonly calls: Call[] = []
   readonly #data: string
   #database: PostgresServer
   readonly #ways: BreakableWay[] = []
   readonly #servers: (ServerProcess | undefined)[] = []
+  /** The network that the database is in; without one, cuts are left to the ways. */
+  readonly #namespace: Namespace | undefined
+  readonly troubles: Record<Trouble, number> = { killServer: 0, reset: 0, cut: 0, cutLink: 0, slow: 0, killDatabase: 0 }
   over = false
 
-  private constructor(data: string, database: PostgresServer) {
+  private constructor(data: string, database: PostgresServer, namespace: Namespace | undefined) {
     this.#data = data
     this.#database = database
+    this.#namespace = namespace
   }
 
   static async start(): Promise<World> {
@@ -40,10 +51,13 @@ class World {
     // The server's user has to reach its directory.
     chmodSync(home, 0o755)
     const data = join(home, 'data')
-    const world = new World(data, await startServer(data))
+    const namespace = netns.available ? makeNamespace() : undefined
+    const world = new World(data, await startServer(data, [], undefined, namespace), namespace)
     onTestFinished(async () => {
+      namespace?.mend()
       await Promise.all(world.#ways.map((way) => way.close()))
       await stopProcess(world.#database.pid, 'SIGQUIT')
+      namespace?.remove()
       rmSync(home, { recursive: true, force: true })
     })
     await (await openStore(world.#database.url)).close()
@@ -69,12 +83,22 @@ class World {
   }
 
   async trouble(): Promise<void> {
-    const kinds = ['killServer', 'killServer', 'reset', 'reset', 'cut', 'cut', 'slow', 'killDatabase'] as const
-    const kind = kinds[Math.floor(Math.random() * kinds.length)] as (typeof kinds)[number]
+    const kinds: Trouble[] = ['killServer', 'killServer', 'reset', 'reset', 'cut', 'cut', 'slow', 'killDatabase']
+    const link = this.#namespace
+    if (link !== undefined) kinds.push('cutLink', 'cutLink')
+    // Each at least once, then whatever comes.
+    const kind = kinds.find((one) => this.troubles[one] === 0) ?? (kinds[Math.floor(Math.random() * kinds.length)] as Trouble)
+    this.troubles[kind]++
     const way = this.#ways[Math.floor(Math.random() * SERVERS)] as BreakableWay
     if (kind === 'killServer') await this.#killServer(Math.floor(Math.random() * SERVERS))
     else if (kind === 'reset') way.reset()
     else if (kind === 'killDatabase') await this.#killDatabase()
+    else if (kind === 'cutLink')
+      await during(
+        500 + Math.random() * 2000,
+        () => link?.cut(),
+        () => link?.mend(),
+      )
     else if (kind === 'cut')
       await during(
         300,
@@ -102,7 +126,7 @@ class World {
     await stopProcess(this.#database.pid, 'SIGKILL')
     for (;;) {
       try {
-        this.#database = await startServer(this.#data, [], this.#database.port)
+        this.#database = await startServer(this.#data, [], this.#database.port, this.#namespace)
         return
       } catch {
         // What is left of the one before has not ended yet.
@@ -192,11 +216,13 @@ test('one history explains what all clients of four servers saw, whatever was ki
 
   const store = await openStore(world.url)
   onTestFinished(() => store.close())
+  await new Worker(store).drain()
   const sessions = new Map<string, FinalSession>()
   for (const id of SESSIONS) sessions.set(id, await finalOf(store, id))
   const calls = world.calls.sort((a, b) => a.begun - b.begun)
   expect(check({ calls, followed: [] }, { sessions, catalog: [], damage: [], unfinished: [] })).toEqual([])
   expect(calls.filter(({ kind }) => kind === 'append').length).toBeGreaterThan(100)
+  expect(world.troubles.cutLink > 0).toBe(netns.available)
 })
 
 async function finalOf(store: Store, id: string): Promise<FinalSession> {
@@ -204,9 +230,12 @@ async function finalOf(store: Store, id: string): Promise<FinalSession> {
   const tags = await allIds(session)
   const { commitCount, messageCount } = await session.info()
   const archives: { number: number; tags: string[] }[] = []
+  const extracted: string[] = []
   for (let number = 1; number <= commitCount; number++) {
-    archives.push({ number, tags: ((await session.archive(number))?.messages ?? []).map((message) => message.id) })
+    const { messages = [], memories = [] } = (await session.archive(number)) ?? {}
+    archives.push({ number, tags: messages.map((message) => message.id) })
+    extracted.push(...new Set(memories.flatMap(({ sources }) => sources)))
   }
   const live = tags.slice(tags.length - messageCount)
-  return { parent: null, status: 'ok', tags, archives, live, title: null, extracted: [] }
+  return { parent: null, status: 'ok', tags, archives, live, title: null, extracted }
 }

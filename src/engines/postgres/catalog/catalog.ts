@@ -30,9 +30,13 @@ import { quoted } from '../migrate.ts'
 import { countStatement, listedRow, listStatement } from './list.ts'
 import { Put } from './put.ts'
 import { Conditions } from './query.ts'
+import { documentsOf, type NextDoc } from './rows.ts'
 import { searchTexts } from './search.ts'
 
 const TABLES = ['catalog', 'catalog_sessions', 'catalog_usage', 'catalog_tasks', 'catalog_extractions', 'catalog_days', 'catalog_texts']
+
+/** A commit that does not wait for the disk. */
+const LAZY = `lazy AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`
 
 export class PostgresCatalog implements Catalog {
   readonly #database: Database
@@ -61,8 +65,8 @@ export class PostgresCatalog implements Catalog {
     if (from === to) return
     const { text, values } =
       from === null
-        ? { text: `INSERT INTO @.catalog VALUES ('cursor', $1) ON CONFLICT DO NOTHING`, values: [to] }
-        : { text: `UPDATE @.catalog SET value = $1 WHERE key = 'cursor' AND value = $2`, values: [to, from] }
+        ? { text: `WITH ${LAZY} INSERT INTO @.catalog SELECT 'cursor', $1 FROM lazy ON CONFLICT DO NOTHING`, values: [to] }
+        : { text: `WITH ${LAZY} UPDATE @.catalog SET value = $1 FROM lazy WHERE key = 'cursor' AND value = $2`, values: [to, from] }
     await this.#all({ text }, values)
   }
 
@@ -91,7 +95,7 @@ export class PostgresCatalog implements Catalog {
   }
 
   async put(rows: readonly SessionPut[]): Promise<string[]> {
-    return rows.length === 0 ? [] : this.#write((put) => put.rows(rows))
+    return rows.length === 0 ? [] : this.#write((put) => put.rows(rows), documentsOf(rows))
   }
 
   async forget(names: readonly string[]): Promise<void> {
@@ -99,7 +103,8 @@ export class PostgresCatalog implements Catalog {
   }
 
   async putText(puts: readonly TextPut[]): Promise<void> {
-    if (puts.length > 0) await this.#write((put) => put.texts(puts))
+    const documents = puts.reduce((sum, { messages }) => sum + messages.length, 0)
+    if (puts.length > 0) await this.#write((put) => put.texts(puts), documents)
   }
 
   async lag(space?: string): Promise<Lag | null> {
@@ -167,10 +172,10 @@ export class PostgresCatalog implements Catalog {
     return { ...sessionSums(rows), tasks, usage, days }
   }
 
-  /** The connections belong to the engine. */
   /** What was removed is gone for every reader; its pages are freed by the server's vacuum, which only the owner of the tables may hurry. */
   async scrub(): Promise<void> {}
 
+  /** The connections belong to the engine. */
   async close(): Promise<void> {}
 
   async #taskCounts(space: string): Promise<Record<TaskStatus, number>> {
@@ -216,20 +221,36 @@ export class PostgresCatalog implements Catalog {
     return this.#database.repeat({ ...named, text: text.replaceAll('@.', `${this.#schema}.`) }, values, 'The catalog could not be read')
   }
 
-  /** All or nothing; again if the connection was lost, because what was put already is refused then, and refused is put. */
-  async #write<T>(work: (put: Put, query: (sql: string) => Promise<unknown>) => Promise<T>): Promise<T> {
+  /**
+   * All or nothing; again if the connection was lost, because what was put already is refused then, and refused is put. `documents`: how many texts it
+   * may put.
+   */
+  async #write<T>(work: (put: Put, query: (sql: string) => Promise<unknown>) => Promise<T>, documents = 0): Promise<T> {
     const retry = new Retry(this.#clock)
     for (;;) {
       try {
+        const next = await this.#numbers(documents)
         return await this.#database.transaction(async (client) => {
           await client.query('SET LOCAL synchronous_commit = off')
-          return work(new Put(client, this.#schema), (sql) => client.query(sql))
+          return work(new Put(client, this.#schema, next), (sql) => client.query(sql))
         })
       } catch (error) {
         if (!(isLost(error) || isPassing(error)) || !(await retry.pause()))
           throw failureOf(error, 'The catalog could not be written', 'write')
       }
     }
+  }
+
+  /** Numbers for so many texts, higher than all before. Taken beforehand: whoever puts must not hold up others who want some. */
+  async #numbers(count: number): Promise<NextDoc> {
+    let next = 0
+    if (count > 0) {
+      const text = `WITH ${LAZY} INSERT INTO ${this.#schema}.catalog AS c (key, value) SELECT 'docs', $1::text FROM lazy
+        ON CONFLICT (key) DO UPDATE SET value = (c.value::bigint + $1::bigint)::text RETURNING value`
+      const [row] = await this.#database.run({ name: 'catalog_numbers', text }, [count])
+      next = Number(row?.value) - count
+    }
+    return () => next++
   }
 }
 

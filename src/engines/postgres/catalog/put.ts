@@ -1,13 +1,15 @@
 /** Putting what was seen of sessions. Each function runs inside a transaction of its caller, whose rows are locked in the order of names. */
 import type pg from 'pg'
-import type { SessionPut, TextPut } from '../../../engine/catalog.ts'
+import type { MessagePut, SessionPut, TextPut } from '../../../engine/catalog.ts'
 import { withNul, withoutNul } from '../../../engine/nul.ts'
 import type { Stretch } from '../../../session/state.ts'
 import {
   COLUMNS,
   extractionRows,
   messageRows,
+  type NextDoc,
   sessionRow,
+  sidOf,
   summaryRows,
   type Table,
   taskRows,
@@ -19,11 +21,13 @@ import {
 export class Put {
   readonly #client: pg.ClientBase
   readonly #schema: string
+  readonly #next: NextDoc
 
   /** The schema is quoted. */
-  constructor(client: pg.ClientBase, schema: string) {
+  constructor(client: pg.ClientBase, schema: string, next: NextDoc) {
     this.#client = client
     this.#schema = schema
+    this.#next = next
   }
 
   /** Tells the names of those that were refused: what the catalog holds is not what they were made for. */
@@ -52,10 +56,9 @@ export class Put {
   }
 
   async #children(puts: readonly SessionPut[], described: readonly SessionPut[]): Promise<void> {
-    const names = described.map(({ name }) => withoutNul(name))
-    if (names.length > 0) {
-      await this.#run('DELETE FROM @.catalog_usage WHERE name = ANY($1)', names)
-      await this.#run(`DELETE FROM @.catalog_texts WHERE name = ANY($1) AND kind = 'session'`, names)
+    if (described.length > 0) {
+      await this.#run('DELETE FROM @.catalog_usage WHERE name = ANY($1)', namesOf(described))
+      await this.#run(`DELETE FROM @.catalog_texts WHERE sid = ANY($1) AND kind = 'session'`, sidsOf(described))
     }
     await this.#insert('usage', described.flatMap(usageRows), 'DO NOTHING')
     await this.#insert('tasks', puts.flatMap(taskRows), updating('tasks', '(name, archive)'))
@@ -68,7 +71,10 @@ export class Put {
     )
     await this.#insert(
       'texts',
-      [...described.flatMap(titleRows), ...summaries.flatMap(({ put, summary }) => summaryRows(put, summary))],
+      [
+        ...described.flatMap((put) => titleRows(put, this.#next)),
+        ...summaries.flatMap(({ put, summary }) => summaryRows(put, summary, this.#next)),
+      ],
       'DO NOTHING',
     )
     for (const { name, retracted, erased } of puts) {
@@ -92,16 +98,19 @@ export class Put {
       const row = stored.get(name)
       return row !== undefined && row.generation === seen.generation && Number(row.text_end) === seen.end
     })
-    const anew = taken.filter((put) => put.anew).map(({ name }) => withoutNul(name))
+    const anew = taken.filter((put) => put.anew)
     if (anew.length > 0) {
-      await this.#run(`DELETE FROM @.catalog_texts WHERE name = ANY($1) AND kind = 'message'`, anew)
-      await this.#run('DELETE FROM @.catalog_days WHERE name = ANY($1)', anew)
+      await this.#run(`DELETE FROM @.catalog_texts WHERE sid = ANY($1) AND kind = 'message'`, sidsOf(anew))
+      await this.#run('DELETE FROM @.catalog_days WHERE name = ANY($1)', namesOf(anew))
     }
     const spaceOf = (name: string): string => withNul(stored.get(name)?.space as string)
     for (const put of taken) await this.#mark(put)
     await this.#insert(
       'texts',
-      taken.flatMap(({ name, messages }) => messages.flatMap((message) => messageRows(name, spaceOf(name), message))),
+      taken.flatMap(({ name, messages }) => {
+        const [sid, space] = [sidOf(name), spaceOf(name)]
+        return lastOf(messages).flatMap((message) => messageRows(sid, space, message, this.#next()))
+      }),
       'DO NOTHING',
     )
     await this.#insert(
@@ -135,8 +144,8 @@ export class Put {
     if (anew) return
     for (const { position, index } of messages.filter(({ position: at, source }) => at !== source || at < seen.end)) {
       await this.#run(
-        `DELETE FROM @.catalog_texts WHERE name = $1 AND kind = 'message' AND position = $2 AND place = $3`,
-        ...[withoutNul(name), position, index],
+        `DELETE FROM @.catalog_texts WHERE sid = $1 AND kind = 'message' AND position = $2 AND place = $3`,
+        ...[sidOf(name), position, index],
       )
     }
   }
@@ -149,9 +158,9 @@ export class Put {
     ...more: number[]
   ): Promise<void> {
     await this.#run(
-      `UPDATE @.catalog_texts SET ${change} WHERE name = $1 AND kind = 'message' AND position BETWEEN $2 AND $3 AND run = $4
+      `UPDATE @.catalog_texts SET ${change} WHERE sid = $1 AND kind = 'message' AND position BETWEEN $2 AND $3 AND run = $4
        AND depth > $5 AND depth <= $6 ${only}`,
-      ...[withoutNul(name), first, last, run, from, to, ...more],
+      ...[sidOf(name), first, last, run, from, to, ...more],
     )
   }
 
@@ -164,7 +173,8 @@ export class Put {
   async #wipe(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const all = names.map(withoutNul)
-    for (const table of ['texts', 'usage', 'tasks', 'extractions', 'days'])
+    await this.#run('DELETE FROM @.catalog_texts WHERE sid = ANY($1)', names.map(sidOf))
+    for (const table of ['usage', 'tasks', 'extractions', 'days'])
       await this.#run(`DELETE FROM @.catalog_${table} WHERE name = ANY($1)`, all)
     await this.#run(
       `UPDATE @.catalog_sessions SET generation = generation + 1, text_end = 0, text_at = 0, text_crc = '', branch = '[]' WHERE name = ANY($1)`,
@@ -173,7 +183,7 @@ export class Put {
   }
 
   async #removeTexts(name: string, kinds: readonly string[], archive: number): Promise<void> {
-    await this.#run('DELETE FROM @.catalog_texts WHERE name = $1 AND kind = ANY($2) AND archive = $3', withoutNul(name), kinds, archive)
+    await this.#run('DELETE FROM @.catalog_texts WHERE sid = $1 AND kind = ANY($2) AND archive = $3', sidOf(name), kinds, archive)
   }
 
   async #update(rows: readonly Values[]): Promise<void> {
@@ -190,7 +200,7 @@ export class Put {
     const columns = Object.keys(COLUMNS[table])
     return this.#run(
       `INSERT INTO @.catalog_${table} AS t (${columns.join(', ')}) SELECT ${columns.map((column) => `r.${column}`).join(', ')}
-       FROM ${recordset(table)} ORDER BY r.name ON CONFLICT ${onConflict}`,
+       FROM ${recordset(table)} ORDER BY 1 ON CONFLICT ${onConflict}`,
       JSON.stringify(rows),
     )
   }
@@ -198,6 +208,19 @@ export class Put {
   async #run(text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> {
     return (await this.#client.query(text.replaceAll('@.', `${this.#schema}.`), values)).rows as Record<string, unknown>[]
   }
+}
+
+/** One that got other content comes once more: the last one counts. */
+function lastOf(messages: readonly MessagePut[]): MessagePut[] {
+  return [...new Map(messages.map((message) => [`${message.position} ${message.index}`, message])).values()]
+}
+
+function namesOf(puts: readonly { readonly name: string }[]): string[] {
+  return puts.map(({ name }) => withoutNul(name))
+}
+
+function sidsOf(puts: readonly { readonly name: string }[]): string[] {
+  return puts.map(({ name }) => sidOf(name))
 }
 
 function recordset(table: Table): string {

@@ -1,7 +1,12 @@
 /** Conditions of a statement, with the values that they name by number. */
 export class Conditions {
-  readonly values: unknown[] = []
+  readonly values: unknown[]
   readonly #conditions: string[] = []
+
+  /** Several of one statement share their values. */
+  constructor(values: unknown[] = []) {
+    this.values = values
+  }
 
   /** `?` stands for each of the values. */
   add(condition: string, ...values: readonly unknown[]): this {

@@ -4,12 +4,13 @@ import { digest } from '../../../engine/canonical.ts'
 import type { DocumentPlace, MessagePut, SessionPut, SummaryPut } from '../../../engine/catalog.ts'
 import { withoutNul } from '../../../engine/nul.ts'
 import type { Json } from '../../../record/record.ts'
-import { vectorsOf } from './words.ts'
+import { marksOfText, vectorsOf } from './words.ts'
 
 /** The columns of each table that are put, with their types: rows travel as one value of JSON. */
 export const COLUMNS = {
   sessions: {
-    ...{ name: 'text', space: 'text', id: 'text', status: 'text', gone: 'boolean', title: 'text', title_key: 'text', haystack: 'text' },
+    ...{ name: 'text', sid: 'uuid', space: 'text', id: 'text', status: 'text', gone: 'boolean', title: 'text', title_key: 'text' },
+    haystack: 'text',
     ...{ marks: 'text[]', usage: 'text', owner: 'text', workspace: 'text', parent: 'text', created: 'text', updated: 'text' },
     ...{ updated_ms: 'bigint', info: 'text', live: 'bigint', archived: 'bigint', tokens: 'bigint', bytes: 'bigint', due: 'boolean' },
     ...{ past: 'text', ends: 'bigint', crc: 'text', born: 'bigint' },
@@ -34,16 +35,16 @@ export const COLUMNS = {
   days: { name: 'text', day: 'text', space: 'text', messages: 'bigint', tokens: 'bigint' },
   texts: {
     ...{
-      name: 'text',
-      kind: 'text',
+      sid: 'uuid',
+      doc: 'bigint',
       position: 'bigint',
-      place: 'integer',
-      part: 'integer',
-      space: 'text',
       source: 'bigint',
       run: 'bigint',
+      depth: 'bigint',
+      at: 'bigint',
+      archive: 'bigint',
     },
-    ...{ depth: 'bigint', role: 'text', at: 'bigint', archive: 'bigint', off: 'boolean', words: 'tsvector' },
+    ...{ place: 'integer', part: 'integer', off: 'boolean', kind: 'text', role: 'text', space: 'text', words: 'tsvector' },
   },
 } as const
 
@@ -54,12 +55,17 @@ export function sessionRow(put: SessionPut): Values {
   const { name, space, id, status, title, tags, owner, workspace, parent, createdAt, updatedAt, info } = put
   const { live, archived, tokens, bytes, due, born, mark } = put
   return escaped({
-    ...{ name, space, id, status, gone: status === 'deleted', title, title_key: (title ?? '').toLowerCase() },
+    ...{ name, sid: sidOf(name), space, id, status, gone: status === 'deleted', title, title_key: (title ?? '').toLowerCase() },
     haystack: `${id}\n${title ?? ''}\n${tags.join('\n')}`.toLowerCase(),
     ...{ marks: marksOf(put), usage: JSON.stringify(put.usage), owner, workspace, parent, created: createdAt, updated: updatedAt },
     ...{ updated_ms: millisecondsOf(updatedAt), info: JSON.stringify(info), live, archived, tokens, bytes, due },
     ...{ past: JSON.stringify(put.past), ends: mark.end, crc: mark.crc, born },
   })
+}
+
+/** A session among texts: its name is long, and there are many of them. */
+export function sidOf(name: string): string {
+  return hash('sha256', name, 'hex').slice(0, 32)
 }
 
 /** What a list may be filtered by, as words of one column. */
@@ -95,30 +101,40 @@ export function extractionRows({ name, space }: SessionPut, { archive, owner, at
   )
 }
 
-export function titleRows({ name, space, title, tags, updatedAt }: SessionPut): Values[] {
+/** Hands out the numbers of texts. */
+export type NextDoc = () => number
+
+/** How many texts the rows of sessions may come to. */
+export function documentsOf(puts: readonly SessionPut[]): number {
+  return puts.reduce((sum, { summaries }) => sum + 1 + summaries.reduce((texts, { memories }) => texts + 1 + memories.length, 0), 0)
+}
+
+export function titleRows({ name, space, title, tags, updatedAt }: SessionPut, next: NextDoc): Values[] {
   const text = [title ?? '', ...tags].join('\n').trim()
-  return textRows({ ...NO_MESSAGE, name, space, kind: 'session', at: millisecondsOf(updatedAt) }, text)
+  return textRows({ ...NO_MESSAGE, sid: sidOf(name), doc: next(), space, kind: 'session', at: millisecondsOf(updatedAt) }, text)
 }
 
-export function summaryRows({ name, space }: SessionPut, { archive, position, at, text, memories }: SummaryPut): Values[] {
-  const shared = { ...NO_MESSAGE, name, space, position, source: position, at: millisecondsOf(at), archive }
-  const ofMemories = memories.flatMap((memory, place) => textRows({ ...shared, kind: 'memory', place }, memory.text ?? ''))
-  return [...textRows({ ...shared, kind: 'summary' }, text), ...ofMemories]
+export function summaryRows({ name, space }: SessionPut, { archive, position, at, text, memories }: SummaryPut, next: NextDoc): Values[] {
+  const shared = { ...NO_MESSAGE, sid: sidOf(name), space, position, source: position, at: millisecondsOf(at), archive }
+  const ofMemories = memories.flatMap((memory, place) => textRows({ ...shared, doc: next(), kind: 'memory', place }, memory.text ?? ''))
+  return [...textRows({ ...shared, doc: next(), kind: 'summary' }, text), ...ofMemories]
 }
 
-export function messageRows(name: string, space: string, message: MessagePut): Values[] {
+export function messageRows(sid: string, space: string, message: MessagePut, doc: number): Values[] {
   const { position, index: place, source, run, depth, role, at, archive, onBranch, text } = message
-  return textRows({ name, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch }, text)
+  return textRows({ sid, doc, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch }, text)
 }
 
 interface Place extends DocumentPlace {
-  readonly name: string
+  readonly sid: string
+  readonly doc: number
 }
 
 const NO_MESSAGE = { position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', archive: null, off: false }
 
 function textRows(place: Place, text: string): Values[] {
-  return vectorsOf(withoutNul(text)).map((words, part) => ({ ...escaped({ ...place }), part, words }))
+  const marks = marksOfText(place)
+  return vectorsOf(withoutNul(text)).map((words, part) => ({ ...escaped({ ...place }), part, words: `${words} ${marks}` }))
 }
 
 function escaped(row: Values): Values {
