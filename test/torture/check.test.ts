@@ -56,10 +56,15 @@ describe('a history that is as it should be', () => {
       conditional([10, 11], 'e1', 'a2', [8, 9]),
       conditional([10, 12], 'e2', 'a2', [8, 9], { told: 'refused', code: 'CONFLICT' }),
       call('k', [12, 13], { kind: 'commit', session: S, keep: 0 }, { archive: 1 }),
+      // What is under way may be read before it is announced.
+      append('g', [20, 29], ['g1']),
+      read('r', [21, 22], ['a1', 'b1', 'b2', 'c1', 'a2', 'e1', 'g1'], 'one'),
+      call('l', [23, 24], { kind: 'list' }, { seen: [{ session: S, count: 6, digest: '', title: 'one' }] }),
+      call('l', [25, 26], { kind: 'search', session: S, tag: 'g1' }, { hits: 0 }),
       describeAs([1, 3], 'one'),
       describeAs([2, 4], 'two'),
     ]
-    const tags = ['a1', 'b1', 'b2', 'c1', 'a2', 'e1']
+    const tags = ['a1', 'b1', 'b2', 'c1', 'a2', 'e1', 'g1']
     const final = finalOf(tags, {
       archives: [{ number: 1, tags: tags.slice(0, 2) }],
       live: tags.slice(2),
@@ -92,6 +97,12 @@ describe('a planted violation is told', () => {
       'reads never go backwards',
       [append('a', [1, never], ['x'], { told: 'unknown' }), read('r', [2, 3], ['x']), read('q', [4, 5], [])],
       finalOf(['x']),
+    ],
+    [
+      'a list without what was acknowledged',
+      'reads never go backwards',
+      [...CALLS, call('l', [7, 8], { kind: 'list' }, { seen: [{ session: S, count: 1, digest: '', title: null }] })],
+      finalOf(TAGS),
     ],
     ['a read from the future', 'reads never go backwards', [read('r', [1, 2], ['x']), append('a', [3, 4], ['x'])], finalOf(['x'])],
     ['a read of what then is gone', 'reads never go backwards', [read('r', [1, 2], ['x'])], finalOf([])],

@@ -5,7 +5,7 @@
  *
  * `shrink.ts` looks for the fewest calls that still break a rule.
  */
-import { type Call, digestsOf, type Expectation, type History } from './history.ts'
+import { type Call, digestsOf, type Expectation, type Extent, type History } from './history.ts'
 
 export interface FinalSession {
   /** Whose beginning it has, of a fork; nobody writes to those. */
@@ -151,34 +151,44 @@ interface Known {
   readonly by: Call
 }
 
-/** Every read is a beginning of the one order, has everything that anybody was told or shown before it began, and nothing that was appended after it. */
+/**
+ * Every read is a beginning of the one order, has everything that anybody was told or shown before it began, and nothing that was appended after it. A list
+ * has what was acknowledged, or listed, before it began: what somebody has read of a call that is under way need not have been announced yet.
+ */
 function* readsNeverGoBack({ session, calls, final, places }: Case): Generator<string> {
   if (final.status !== 'ok') return
   const digests = digestsOf(final.tags)
   // Several may import the same: the first of them.
   const begun = new Map<string, Call>()
   for (const call of of(calls, 'append', 'import')) for (const tag of call.tags) if (!begun.has(tag)) begun.set(tag, call)
-  const known: Known[] = []
-  for (const call of of(calls, 'append', 'import')) {
-    if (call.told !== 'ok') continue
-    const count = Math.max(...call.tags.map((tag) => places.get(tag) ?? -1)) + 1
-    known.push({ at: call.ended, count, by: call })
-  }
+  const acknowledged = of(calls, 'append', 'import').flatMap((call): Known[] => {
+    if (call.told !== 'ok') return []
+    return [{ at: call.ended, count: Math.max(...call.tags.map((tag) => places.get(tag) ?? -1)) + 1, by: call }]
+  })
   const reads = calls.flatMap((call) => (call.seen ?? []).filter((one) => one.session === session).map((extent) => ({ call, extent })))
-  for (const { call, extent } of reads) known.push({ at: call.ended, count: extent.count, by: call })
-  known.sort((a, b) => a.at - b.at)
-  let next = 0
-  let most: Known | undefined
-  for (const { call, extent } of reads.sort((a, b) => a.call.begun - b.call.begun)) {
-    for (; (known[next]?.at ?? Number.POSITIVE_INFINITY) < call.begun; next++) {
-      if (most === undefined || (known[next] as Known).count > most.count) most = known[next]
-    }
+  const asKnown = ({ call, extent }: { call: Call; extent: Extent }): Known => ({ at: call.ended, count: extent.count, by: call })
+  const lists = reads.filter(({ call }) => call.kind === 'list')
+  yield* tooShort(reads.filter(({ call }) => call.kind !== 'list').map(asKnown), [...acknowledged, ...reads.map(asKnown)])
+  yield* tooShort(lists.map(asKnown), [...acknowledged, ...lists.map(asKnown)])
+  for (const { call, extent } of reads) {
     if (extent.digest !== '' && digests[extent.count] !== extent.digest) yield `${nameOf(call)} saw another beginning than there is now`
     if (extent.count > final.tags.length) yield `${nameOf(call)} saw ${extent.count} messages; there are ${final.tags.length}`
-    if (most !== undefined && extent.count < most.count)
-      yield `${nameOf(call)} saw ${extent.count} messages, although ${nameOf(most.by)} had been told of ${most.count} before`
     const last = begun.get(final.tags[extent.count - 1] ?? '')
     if (last !== undefined && last.begun > call.ended) yield `${nameOf(call)} saw what ${nameOf(last)} had not begun to append`
+  }
+}
+
+/** Looks that saw less than was known when they began. */
+function* tooShort(looks: readonly Known[], all: readonly Known[]): Generator<string> {
+  const known = [...all].sort((a, b) => a.at - b.at)
+  let next = 0
+  let most: Known | undefined
+  for (const { by, count } of [...looks].sort((a, b) => a.by.begun - b.by.begun)) {
+    for (; (known[next]?.at ?? Number.POSITIVE_INFINITY) < by.begun; next++) {
+      if (most === undefined || (known[next] as Known).count > most.count) most = known[next]
+    }
+    if (most !== undefined && count < most.count)
+      yield `${nameOf(by)} saw ${count} messages, although ${nameOf(most.by)} had been told of ${most.count} before`
   }
 }
 
@@ -296,9 +306,14 @@ function* followers({ followed }: History, { sessions }: Final): Generator<Told>
 /** A message that was acknowledged before a search for it began is found once. */
 function* searches({ calls }: History, { sessions }: Final): Generator<Told> {
   const deleted = new Set(of(calls, 'delete').map(({ session }) => session))
+  const acknowledged = new Map(
+    of(calls, 'append').flatMap(({ told, tags, ended }) => (told === 'ok' ? tags.map((tag) => [tag, ended] as const) : [])),
+  )
   for (const call of of(calls, 'search')) {
     if (call.told !== 'ok' || deleted.has(call.session) || !sessions.has(call.session)) continue
-    if (call.hits !== 1) yield { session: call.session, what: `${nameOf(call)} found ${call.tag} ${call.hits} times` }
+    const hits = call.hits ?? 0
+    if (hits > 1 || (hits === 0 && (acknowledged.get(call.tag) ?? Number.POSITIVE_INFINITY) < call.begun))
+      yield { session: call.session, what: `${nameOf(call)} found ${call.tag} ${hits} times` }
   }
 }
 

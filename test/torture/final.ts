@@ -1,4 +1,5 @@
 /** What a store holds once everybody is done, as somebody sees it who opens it now; and whether what is derived agrees with it. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from '../../src/commit/worker.ts'
 import { HoldfastError } from '../../src/errors.ts'
@@ -66,7 +67,11 @@ async function sessionOf(store: Store, id: string, isDeleted: boolean, sources: 
 
 /** A few words are enough: every text has the same ones, but for its tag. */
 async function compareCatalogs(store: Store): Promise<string[]> {
-  const ask = (): Promise<unknown> => answersOf(store, { words: ['writerx0n1i0', 'writerx1n2i0'] })
+  const ask = async (): Promise<unknown> => {
+    // What a search has not looked at yet is told; here it is to have looked at everything.
+    while ((await store.search('writerx0n1i0')).lag !== null) await sleep(50)
+    return answersOf(store, { words: ['writerx0n1i0', 'writerx1n2i0'] })
+  }
   const [followed] = [await ask(), await store.rebuildCatalog()]
   const anew = await ask()
   if (isDeepStrictEqual(followed, anew)) return []

@@ -49,6 +49,7 @@ export class Database {
     this.#pool = config === undefined ? (place.pool as pg.Pool) : new pg.Pool(config)
     // A connection that breaks while nobody uses it is no news: the next one is made when it is needed.
     this.#pool.on('error', () => undefined)
+    this.#pool.on('connect', (client) => this.#hear(client))
   }
 
   /** Connections that this process may have at most. */
@@ -89,13 +90,21 @@ export class Database {
   async connect(): Promise<pg.PoolClient> {
     try {
       const client = await this.#pool.connect()
-      // One that breaks tells whoever waits for an answer; told to nobody, the same would end the process.
-      if (!this.#heard.has(client)) client.on('error', () => undefined)
-      this.#heard.add(client)
+      // A pool that somebody brought may have connections from before.
+      this.#hear(client)
       return client
     } catch (error) {
       throw new NotConnected('The database cannot be reached.', { cause: error })
     }
+  }
+
+  /**
+   * A connection that breaks tells whoever waits for an answer; told to nobody, the same would end the process. So it is heard from the moment that it is
+   * made: the server may greet it and end it in the same packet, before whoever asked for it has it.
+   */
+  #hear(client: pg.PoolClient): void {
+    if (!this.#heard.has(client)) client.on('error', () => undefined)
+    this.#heard.add(client)
   }
 
   /** Reads, or does what may be done twice: again while the connection gets lost. UNREADABLE, or UNAVAILABLE for what writes. */
