@@ -10,6 +10,8 @@ export interface ForeignLog {
   readonly first: readonly object[]
   /** The lines of one message, by its number. */
   lines(i: number, text: string): readonly object[]
+  /** The line behind the last one. */
+  last?(count: number): object
 }
 
 const SESSION = '01980000-0000-7000-8000-000000000001'
@@ -115,13 +117,15 @@ const holdfast: ForeignLog = {
   name: 'export.jsonl',
   first: [{ holdfast: 1, kind: 'session', session: SESSION, at: timeOf(0), description: {} }],
   lines: (i, content) => [{ kind: 'message', id: uuidOf(i), at: timeOf(i), message: { role: roleOf(i), content } }],
+  last: (count) => ({ kind: 'end', items: count + 1 }),
 }
 
 export const CHAT = openAi
 /** Every format that is one line a message. */
 export const LOGS: readonly ForeignLog[] = [openAi, nanobot, claudeCode, codex, pi, geminiCli, holdfast]
 
-export async function writeLog(path: string, { first, lines }: ForeignLog, count: number): Promise<void> {
+export async function writeLog(path: string, log: ForeignLog, count: number): Promise<void> {
+  const { first, lines } = log
   const file = await open(path, 'w')
   try {
     let text = first.map((line) => `${JSON.stringify(line)}\n`).join('')
@@ -132,6 +136,9 @@ export async function writeLog(path: string, { first, lines }: ForeignLog, count
       await file.write(text)
       text = ''
     }
+    if (log.last !== undefined) await file.write(`${JSON.stringify(log.last(count))}\n`)
+    // As files lie on a disk that were not written a moment ago.
+    await file.sync()
   } finally {
     await file.close()
   }

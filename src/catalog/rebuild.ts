@@ -1,7 +1,8 @@
 /**
  * Making a catalog anew, beside the one that is in use: in a file that nobody else knows of until it is finished. So each session is read once,
  * rows and text are put in one large transaction, and nothing is synced before the end; lists and searches go on with the old catalog meanwhile. If
- * the process dies, the old one is still there, and the next attempt removes what this one has left.
+ * the process dies, the old one is still there, and the next attempt removes what this one has left. Several processes may make one each at once: the
+ * last that is finished is used.
  */
 import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
@@ -51,6 +52,8 @@ export class Rebuild {
       catalog.finish()
       await indexer.catchUp()
       while (!signal.aborted && (await indexer.index())) await breath()
+      // What was erased while it was made was scrubbed out of the catalog in use, and not out of this one.
+      if (catalog.hasRemains()) await catalog.scrub()
       this.sessions = (await catalog.names()).length
     } finally {
       await indexer.close()

@@ -59,10 +59,10 @@ export interface CatalogStatus {
 /** How long a search waits for text. */
 const SEARCH_WAIT_MS = 1000
 /**
- * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Twice as long as the look
- * took, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
+ * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Four times as long as the look
+ * took, and so between two pieces of text, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
  */
-const REST_MS = { least: 200, most: 5000, perWork: 2 }
+const REST_MS = { least: 200, most: 5000, perWork: 4 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
@@ -168,11 +168,24 @@ export class CatalogService implements CatalogRequests {
   #rebuildBeside(directory: string): Promise<number> {
     if (this.#rebuilding !== undefined) return this.#rebuilding.done
     const rebuild = new Rebuild({ ...this.#options, directory, spaces: this.#spaces, signal: this.#closing.signal })
-    const done = rebuild.run().finally(() => {
-      this.#rebuilding = undefined
-    })
+    const done = rebuild
+      .run()
+      .then(async (sessions) => {
+        await this.#caughtUp(undefined, (indexer) => this.#scrubRemains(indexer))
+        return sessions
+      })
+      .finally(() => {
+        this.#rebuilding = undefined
+      })
     this.#rebuilding = { rebuild, done }
     return done
+  }
+
+  /** What was erased after the last look of whoever made this catalog, and before it was the one in use, nobody has scrubbed out of it. */
+  async #scrubRemains(indexer: Indexer): Promise<void> {
+    while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+    const { catalog } = indexer
+    if (catalog instanceof SqliteCatalog && catalog.hasRemains()) await catalog.scrub()
   }
 
   async #rebuildInPlace(): Promise<number> {
@@ -275,9 +288,12 @@ export class CatalogService implements CatalogRequests {
     let isSwept = false
     try {
       while (!signal.aborted) {
-        const startedMs = clock.monotonicMs()
+        let startedMs = clock.monotonicMs()
         await this.#caughtUp(undefined, async (indexer) => {
-          while (!signal.aborted && (await indexer.index())) await breath()
+          while (!signal.aborted && (await indexer.index())) {
+            await clock.sleep(Math.min(REST_MS.most, REST_MS.perWork * (clock.monotonicMs() - startedMs)), signal)
+            startedMs = clock.monotonicMs()
+          }
           // Once, for what writers that died have not announced.
           if (!isSwept && !signal.aborted) await indexer.sweep()
           isSwept = true

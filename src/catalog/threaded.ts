@@ -89,7 +89,12 @@ class Thread {
     // In the bundle of the command line, all files are CommonJS.
     const file = import.meta.url.endsWith('.cjs') ? './thread.cjs' : './thread.js'
     // What it reads is put and forgotten: a small nursery does, and most of it is cleared where it stands.
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#data, resourceLimits: { maxYoungGenerationSizeMb: 12 } })
+    const worker = new Worker(new URL(file, import.meta.url), {
+      workerData: this.#data,
+      resourceLimits: { maxYoungGenerationSizeMb: 12 },
+      // What the process was started with, such as a text to run, is not for it.
+      execArgv: [],
+    })
     worker.unref()
     worker.on('message', ({ id, result, error }: Answer) => {
       const one = this.#waiting.get(id)

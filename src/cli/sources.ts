@@ -5,14 +5,13 @@
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import * as zlib from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
+import { EXPANSION } from '../transfer/bytes.ts'
+import { isLog, isOrphan } from '../transfer/file-names.ts'
 import type { Source, SourceFile } from '../transfer/item.ts'
+import { plain } from '../transfer/plain.ts'
 
 const READ_BYTES = 256 * 1024
-const ENDINGS = /\.(?:jsonl|json|ndjson)(?:\.(?:zst|gz))?$/i
-/** What an interrupted save leaves: the name of the file, and behind or in front of it something of its own. */
-const ORPHAN = /\.(?:jsonl|json)(?:\.[\w-]+)?\.tmp$|\.(?:jsonl|json)\.tmp[\w.-]*$/i
 const PASSED_OVER = new Set(['node_modules', '.git'])
 
 /** Everything at some paths that may be a source. NOT_FOUND if nothing is there. */
@@ -27,7 +26,7 @@ export async function* sourcesAt(paths: readonly string[]): AsyncGenerator<Sourc
       })
     })
     if (found.isDirectory()) yield* inDirectory(path, orphans)
-    else yield fileSource(path, found.size, ORPHAN.test(path))
+    else yield fileSource(path, found.size, isOrphan(path))
   }
   // Behind the files that they were to replace.
   yield* orphans
@@ -45,8 +44,8 @@ async function* inDirectory(directory: string, orphans: Source[]): AsyncGenerato
   for (const entry of ordered) {
     const path = join(directory, entry.name)
     if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) yield* inDirectory(path, orphans)
-    else if (entry.isFile() && ORPHAN.test(entry.name)) orphans.push(fileSource(path, (await stat(path)).size, true))
-    else if (entry.isFile() && ENDINGS.test(entry.name)) yield fileSource(path, (await stat(path)).size, false)
+    else if (entry.isFile() && isOrphan(entry.name)) orphans.push(fileSource(path, (await stat(path)).size, true))
+    else if (entry.isFile() && isLog(entry.name)) yield fileSource(path, (await stat(path)).size, false)
   }
 }
 
@@ -75,26 +74,29 @@ function fileSource(path: string, size: number, orphan: boolean): Source {
 }
 
 function fileAt(path: string, name: string, size: number): SourceFile {
-  return { path: name, size, read: () => read(path) }
+  const compression = /\.gz$/i.test(path) ? 'gzip' : /\.zst$/i.test(path) ? 'zstd' : undefined
+  if (compression === undefined) return { path: name, size, read: () => read(path) }
+  let fault: string | undefined
+  const readPlain = async function* (): AsyncGenerator<Uint8Array> {
+    fault = undefined
+    try {
+      yield* plain(read(path), { compression, onFault: (why) => (fault = why) })
+    } catch (error) {
+      throw error instanceof HoldfastError && error.code === 'INVALID_ARGUMENT' ? unreadable(path, error.message) : error
+    }
+  }
+  return { path: name, size: EXPANSION * size, read: readPlain, fault: () => fault }
 }
 
 async function* read(path: string): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: READ_BYTES })
-  const plain = /\.gz$/i.test(path) ? file.pipe(zlib.createGunzip()) : /\.zst$/i.test(path) ? file.pipe(unzstd(path)) : file
-  if (plain !== file) file.on('error', (error) => plain.destroy(error))
   try {
-    for await (const chunk of plain) yield chunk as Uint8Array
+    for await (const chunk of file) yield chunk as Uint8Array
   } catch (error) {
-    throw error instanceof HoldfastError ? error : unreadable(path, `${path} cannot be read: ${(error as Error).message}`, error)
+    throw unreadable(path, `${path} cannot be read: ${(error as Error).message}`, error)
   } finally {
     file.destroy()
   }
-}
-
-function unzstd(path: string): zlib.Gunzip {
-  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Gunzip }
-  if (createZstdDecompress !== undefined) return createZstdDecompress()
-  throw unreadable(path, 'This version of Node cannot read Zstandard. Decompress it first, or use Node 22.15 or newer.')
 }
 
 /** `source` tells it from a store that cannot be read. */

@@ -11,6 +11,7 @@ import { apply } from './fold.ts'
 import { digestOf, JsonText } from './json-text.ts'
 import { keysOf } from './keys.ts'
 import { ABSENT_VERSION, INITIAL, type SessionState } from './state.ts'
+import { importUsage, recordUsage } from './usage.ts'
 
 /** A journal in its simplest form, with the keys of its records. */
 class Notebook {
@@ -66,7 +67,7 @@ describe('a condition', () => {
   test('on the version holds until a caller writes, and whoever comes later is refused and writes nothing', () => {
     const notebook = created()
     const { version } = notebook.state
-    notebook.carry(decide.recordUsage({}, { model: 'm', inputTokens: 1, outputTokens: 1 }))
+    notebook.carry(recordUsage({}, { model: 'm', inputTokens: 1, outputTokens: 1 }))
     expect(notebook.carry(say({ expect: version }, 'one'))).toMatchObject({ duplicate: false })
     const { writes } = notebook
     expect(notebook.carry(say({ expect: version }, 'two'))).toBe('CONFLICT version')
@@ -78,7 +79,7 @@ describe('a condition', () => {
     const notebook = created()
     for (const operation of [
       (terms: Terms) => say(terms, 'one'),
-      (terms: Terms) => decide.recordUsage(terms, { model: 'm', inputTokens: 1, outputTokens: 1 }),
+      (terms: Terms) => recordUsage(terms, { model: 'm', inputTokens: 1, outputTokens: 1 }),
       (terms: Terms) => decide.snapshot(terms, 'x'),
       (terms: Terms) => decide.revert(terms, 'x'),
       (terms: Terms) => decide.putEntries(terms, [{ channel: 'c', key: 'k' }]),
@@ -132,10 +133,19 @@ describe('an operation key', () => {
   test('of a usage record is answered with the version of the session', () => {
     const notebook = created()
     const usage = { model: 'm', inputTokens: 1, outputTokens: 1 }
-    notebook.carry(decide.recordUsage(keyed('k', 1), usage))
+    notebook.carry(recordUsage(keyed('k', 1), usage))
     notebook.carry(say({}, 'one'))
-    expect(notebook.carry(decide.recordUsage(keyed('k', 1), usage))).toMatchObject({ duplicate: true, version: notebook.state.version })
+    expect(notebook.carry(recordUsage(keyed('k', 1), usage))).toMatchObject({ duplicate: true, version: notebook.state.version })
     expect(notebook.state.usage).toEqual([{ ...usage, calls: 1 }])
+  })
+
+  test('of each call of a record of many keeps it from being recorded twice', () => {
+    const notebook = created()
+    const call = (key: string) => ({ key, model: 'm', inputTokens: 1, outputTokens: 2 })
+    notebook.carry(importUsage({}, [call('a'), call('b'), call('a')]))
+    notebook.carry(importUsage({}, [call('b'), call('c')]))
+    notebook.carry(importUsage({}, [call('a')]))
+    expect(notebook.state.usage).toEqual([{ model: 'm', calls: 3, inputTokens: 3, outputTokens: 6 }])
   })
 
   test('of a revert to where the head is already keeps a late repetition from moving it', () => {
@@ -346,7 +356,7 @@ test.each([
   ['channels', { channels: listOf(LIMITS.channels) }, decide.putEntries({}, [{ channel: 'new', key: 'k' }])],
   ['forks', { grants: listOf(LIMITS.forks) }, decide.grant({}, { session: 'new', kind: 'fork', message: null })],
   ['shares', { shares: listOf(LIMITS.shares) }, decide.share({}, { share: 'new', token: '', expiresAt: null })],
-  ['models', { usage: listOf(LIMITS.models) }, decide.recordUsage({}, { model: 'new', inputTokens: 1, outputTokens: 1 })],
+  ['models', { usage: listOf(LIMITS.models) }, recordUsage({}, { model: 'new', inputTokens: 1, outputTokens: 1 })],
 ])('a session that has all the %s that it may is told so, and stays as it is', (what, lists, operation) => {
   const live = { ...INITIAL, status: 'live' } as SessionState
   expect(operation.decide({ ...live, ...lists } as unknown as SessionState, () => undefined)).toMatchObject({

@@ -12,6 +12,7 @@ import { JsonText } from './json-text.ts'
 import { sessionModel } from './model.ts'
 import type { MessagesAppended } from './records.ts'
 import { INITIAL, type Point, type SessionState } from './state.ts'
+import { recordUsage } from './usage.ts'
 
 /** A journal in its simplest form: every command that is not refused becomes a record. */
 class Notebook {
@@ -92,7 +93,7 @@ const others: fc.Arbitrary<Command> = fc.oneof(
   name.map(
     (model): Command =>
       (notebook) =>
-        notebook.carry(decide.recordUsage({}, { model, inputTokens: 3, outputTokens: 4 })),
+        notebook.carry(recordUsage({}, { model, inputTokens: 3, outputTokens: 4 })),
   ),
   name.map(
     (share): Command =>

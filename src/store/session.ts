@@ -17,6 +17,7 @@ import { digestOf, type JsonText } from '../session/json-text.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
+import { recordUsage } from '../session/usage.ts'
 import type { Turn } from '../window/turns.ts'
 import { admit, admitAmount, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
@@ -314,7 +315,7 @@ export class Session {
       inputTokens: checkCount('inputTokens', usage.inputTokens, Number.MAX_SAFE_INTEGER),
       outputTokens: checkCount('outputTokens', usage.outputTokens, Number.MAX_SAFE_INTEGER),
     }
-    return written(await this.#handle.submit(this.#handle.terms('usage', checked, options), (full) => decide.recordUsage(full, checked)))
+    return written(await this.#handle.submit(this.#handle.terms('usage', checked, options), (full) => recordUsage(full, checked)))
   }
 
   /** What calls to models took so far, by model. */

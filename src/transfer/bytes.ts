@@ -1,62 +1,104 @@
-/** A source from bytes that somebody sent: they are decompressed here, within a limit, and never touch a disk. */
-import * as zlib from 'node:zlib'
+/**
+ * Sources from bytes that somebody sent: they never touch a disk. What is compressed is decompressed as it is read, within a limit; what is a
+ * tar archive has the files of a directory, or of a whole home folder.
+ */
 import { HoldfastError } from '../errors.ts'
-import type { Source } from './item.ts'
-
-/** Zstandard is part of newer versions of Node only. */
-type Zstd = { readonly zstdDecompressSync?: (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Buffer }
+import { isLog, isOrphan, isSessionDirectory } from './file-names.ts'
+import type { Source, SourceFile } from './item.ts'
+import { type Compression, decompressor, plain } from './plain.ts'
+import { filesInTar, isTar, type TarFile } from './tar.ts'
 
 export interface BytesLimits {
-  /** Of the bytes as they came, and of what they decompress to; 64 MiB and 256 MiB unless told. */
+  /** Of the bytes as they came, and of what they decompress to; 64 MiB and 256 MiB unless told. An archive is held in memory: of one, both are the first. */
   readonly bytes?: number
   readonly decompressedBytes?: number
 }
 
-const GZIP = [0x1f, 0x8b]
-const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
+const MAGIC: readonly (readonly [Compression, readonly number[]])[] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+]
+const READ_BYTES = 65_536
+/** Of what is compressed nobody knows how long it is: logs are about ten times as long. */
+export const EXPANSION = 10
 
-/** `name` is what the file is called where it comes from: it tells what some formats do not say inside. PAYLOAD_TOO_LARGE over a limit. */
+/**
+ * One file. `name` is what it is called where it comes from: it tells what some formats do not say inside. PAYLOAD_TOO_LARGE over a limit: at once, or of what
+ * it decompresses to, when it is read.
+ */
 export function bytesSource(name: string, bytes: Uint8Array, limits: BytesLimits = {}): Source {
   const { bytes: most = 64 * 1024 * 1024, decompressedBytes = 256 * 1024 * 1024 } = limits
   if (bytes.length > most) throw tooLarge(`It has ${bytes.length} bytes; the limit is ${most}.`, most)
-  const plain = decompressed(bytes, decompressedBytes)
+  const [compression] = MAGIC.find(([, magic]) => magic.every((byte, index) => bytes[index] === byte)) ?? []
   const path = (name.split(/[/\\]/).at(-1) ?? name).replace(/\.(?:gz|zst)$/i, '')
-  return {
-    name,
-    files: [
-      {
-        path,
-        size: plain.length,
-        read: async function* () {
-          for (let at = 0; at < plain.length; at += 65_536) yield plain.subarray(at, at + 65_536)
-        },
-      },
-    ],
-  }
+  const file = compression === undefined ? plainFile(path, bytes) : compressedFile(path, bytes, compression, decompressedBytes)
+  return { name, files: [file], ...(isOrphan(path) ? { orphan: true } : {}) }
 }
 
-function decompressed(bytes: Uint8Array, most: number): Uint8Array {
-  const begins = (magic: readonly number[]): boolean => magic.every((byte, index) => bytes[index] === byte)
-  try {
-    if (begins(GZIP)) return zlib.gunzipSync(bytes, { maxOutputLength: most })
-    if (begins(ZSTD)) return unzstd(bytes, most)
-  } catch (error) {
-    if (error instanceof HoldfastError) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLarge(`It decompresses to more than ${most} bytes.`, most)
-    throw new HoldfastError('INVALID_ARGUMENT', `It cannot be decompressed: ${(error as Error).message}.`, { cause: error })
+/** The same, or of a tar archive, compressed or not, its files as sources. */
+export async function* bytesSources(name: string, bytes: Uint8Array, limits: BytesLimits = {}): AsyncGenerator<Source> {
+  const source = bytesSource(name, bytes, limits)
+  const [file] = source.files as [SourceFile]
+  const parts: Uint8Array[] = []
+  let length = 0
+  const { bytes: most = 64 * 1024 * 1024 } = limits
+  for await (const chunk of file.read()) {
+    if (length === 0 && !isTar(chunk)) return yield source
+    length += chunk.length
+    if (length > most) throw tooLarge(`The archive has more than ${most} bytes.`, most)
+    parts.push(chunk)
   }
-  return bytes
+  if (length === 0) return yield source
+  yield* sourcesIn(name.replace(/\.(?:tar(?:\.gz|\.zst)?|tgz)$/i, ''), filesInTar(Buffer.concat(parts)))
 }
 
-function unzstd(bytes: Uint8Array, most: number): Uint8Array {
-  const { zstdDecompressSync } = zlib as Zstd
-  if (zstdDecompressSync === undefined)
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      'This version of Node cannot read Zstandard. Decompress it first, or use Node 22.15 or newer.',
-    )
-  return zstdDecompressSync(bytes, { maxOutputLength: most })
+/** As a directory with these files would be looked through. */
+function* sourcesIn(name: string, files: readonly TarFile[]): Generator<Source> {
+  const directoryOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')))
+  const below = (directory: string): TarFile[] => files.filter(({ path }) => directory === '' || path.startsWith(`${directory}/`))
+  const directories = new Set(files.flatMap(({ path }) => ancestorsOf(directoryOf(path))))
+  const sessions = [...directories].filter((directory) =>
+    isSessionDirectory(below(directory).map(({ path }) => path.slice(directory === '' ? 0 : directory.length + 1))),
+  )
+  const outermost = sessions.filter((one) => !sessions.some((other) => other !== one && (other === '' || one.startsWith(`${other}/`))))
+  for (const directory of outermost) {
+    const cut = directory === '' ? 0 : directory.length + 1
+    const own = below(directory).map(({ path, bytes }) => plainFile(path.slice(cut), bytes))
+    yield { name: directory === '' ? name : `${name}/${directory}`, files: own }
+  }
+  const rest = files.filter(({ path }) => !outermost.some((directory) => directory === '' || path.startsWith(`${directory}/`)))
+  // What an interrupted save left comes behind the files that it was to replace.
+  const ordered = [...rest.filter(({ path }) => isLog(path)), ...rest.filter(({ path }) => isOrphan(path))]
+  for (const { path, bytes } of ordered) yield bytesSource(`${name}/${path}`, bytes)
+}
+
+function ancestorsOf(directory: string): string[] {
+  const parts = directory === '' ? [] : directory.split('/')
+  return ['', ...parts.map((_, index) => parts.slice(0, index + 1).join('/'))]
+}
+
+function plainFile(path: string, bytes: Uint8Array): SourceFile {
+  return { path, size: bytes.length, read: () => piecesOf(bytes) }
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += READ_BYTES) yield bytes.subarray(at, at + READ_BYTES)
+}
+
+function compressedFile(path: string, bytes: Uint8Array, compression: Compression, most: number): SourceFile {
+  // Told at once where it cannot be read at all.
+  decompressor(compression).destroy()
+  let fault: string | undefined
+  const read = async function* (): AsyncGenerator<Uint8Array> {
+    let length = 0
+    fault = undefined
+    for await (const chunk of plain(piecesOf(bytes), { compression, onFault: (why) => (fault = why) })) {
+      length += chunk.length
+      if (length > most) throw tooLarge(`Its ${bytes.length} bytes decompress to more than ${most}.`, most)
+      yield chunk
+    }
+  }
+  return { path, size: Math.min(EXPANSION * bytes.length, most), read, fault: () => fault }
 }
 
 function tooLarge(message: string, limit: number): HoldfastError {

@@ -10,8 +10,11 @@ import type { Description, ExtractedMemory } from '../session/records.ts'
 export interface SourceFile {
   /** Its path below the source, with slashes. */
   readonly path: string
+  /** About as many bytes as reading it gives. */
   readonly size: number
   read(): AsyncIterable<Uint8Array>
+  /** Why reading it ended early the last time, if it did: what came before is all that is left. */
+  readonly fault?: () => string | undefined
 }
 
 /** What is imported as one: mostly one file, for some formats a directory. */

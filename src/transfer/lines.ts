@@ -28,6 +28,8 @@ export interface Raw {
 }
 
 const NEWLINE = 0x0a
+/** So many records go together: few enough to be garbage before anybody collects it. */
+const BUNCH = 32
 /** A line, or a document, that is longer is not read into memory. */
 const LINE_BYTES = 64 * 1024 * 1024
 const DOCUMENT_BYTES = 400 * 1024 * 1024
@@ -46,11 +48,14 @@ interface RawLine {
 /** The records of a file with one JSON object a line, in bunches: to wait for each of them alone would take longer than to read it. */
 export async function* readRecords(file: SourceFile, isRecord: IsRecord): AsyncGenerator<Read[]> {
   for await (const lines of readLines(file.read())) {
-    const found: Read[] = []
+    let found: Read[] = []
     for (const line of lines) {
       const plain = plainRecord(line, isRecord)
       if (plain !== undefined) found.push(plain)
       else found.push(...recordsIn(file.path, line, isRecord))
+      if (found.length < BUNCH) continue
+      yield found
+      found = []
     }
     if (found.length > 0) yield found
   }
@@ -151,24 +156,35 @@ function trimmed(bytes: Buffer): Buffer {
   return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes
 }
 
+interface ReadText {
+  readonly text: string
+  /** Of the file, in bytes. */
+  readonly length: number
+  readonly damage: readonly DamageItem[]
+}
+
 /** All bytes of a file as text; damage if it is too long. */
-export async function readText(file: SourceFile): Promise<{ readonly text: string; readonly damage: readonly DamageItem[] }> {
+export async function readText(file: SourceFile): Promise<ReadText> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const chunk of file.read()) {
     length += chunk.length
     if (length > DOCUMENT_BYTES) {
-      const place = { file: file.path, line: null, offset: 0, length: file.size }
-      return { text: '', damage: [{ kind: 'damage', session: null, place, reason: 'The document is too long.', bytes: new Uint8Array() }] }
+      const place = { file: file.path, line: null, offset: 0, length }
+      return {
+        text: '',
+        length,
+        damage: [{ kind: 'damage', session: null, place, reason: 'The document is too long.', bytes: new Uint8Array() }],
+      }
     }
     parts.push(Buffer.from(chunk))
   }
   const bytes = Buffer.concat(parts)
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')
-  if (isUtf8(bytes)) return { text, damage: [] }
+  if (isUtf8(bytes)) return { text, length, damage: [] }
   const place = { file: file.path, line: null, offset: 0, length: bytes.length }
   const reason = 'Bytes that are not UTF-8; the document was read without them.'
-  return { text, damage: [{ kind: 'damage', session: null, place, reason, bytes: bytes.subarray(0, KEPT_BYTES) }] }
+  return { text, length, damage: [{ kind: 'damage', session: null, place, reason, bytes: bytes.subarray(0, KEPT_BYTES) }] }
 }
 
 export interface ReadDocument {
@@ -180,7 +196,7 @@ export interface ReadDocument {
 
 /** A file that is one JSON document; as far as it goes, if it is damaged. `arrays`: the fields that hold its records. */
 export async function readDocument(file: SourceFile, arrays: readonly string[], isRecord: IsRecord): Promise<ReadDocument> {
-  const { text, damage } = await readText(file)
+  const { text, length, damage } = await readText(file)
   const whole = documentOf(parsed(text))
   if (whole !== undefined) return { value: whole, damage, recovered: damage.length > 0 }
   const reader = new DocumentSalvage(text, arrays, isRecord)
@@ -188,17 +204,17 @@ export async function readDocument(file: SourceFile, arrays: readonly string[], 
   const spans = value === undefined || reader.lost.length === 0 ? [{ from: 0, to: text.length }] : reader.lost
   const reason = isTooDeep(text) ? TOO_DEEP : value === undefined ? 'Not JSON.' : 'Not JSON: cut off or overwritten.'
   const lost = spans.map((span): DamageItem => {
-    const { from, to } = inBytes(text, span, file.size)
+    const { from, to } = inBytes(text, span, length)
     const bytes = Buffer.from(text.slice(span.from, Math.min(span.to, span.from + KEPT_BYTES)))
     return { kind: 'damage', session: null, place: { file: file.path, line: null, offset: from, length: to - from }, reason, bytes }
   })
   // Closed early, with nothing else lost: what is open at its end is the damage, and takes no bytes.
-  const cut = value !== undefined && reader.lost.length === 0 ? [cutShort(file)] : lost
+  const cut = value !== undefined && reader.lost.length === 0 ? [cutShort(file.path, length)] : lost
   return { value, damage: [...damage, ...cut], recovered: true }
 }
 
-function cutShort(file: SourceFile): DamageItem {
-  const place = { file: file.path, line: null, offset: file.size, length: 0 }
+function cutShort(file: string, length: number): DamageItem {
+  const place = { file, line: null, offset: length, length: 0 }
   return { kind: 'damage', session: null, place, reason: 'Cut off: the document does not end.', bytes: new Uint8Array() }
 }
 

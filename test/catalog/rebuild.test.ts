@@ -1,4 +1,6 @@
 /** Making a catalog anew beside the one in use. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
 import { STORE_SPACE } from '../../src/store/parts.ts'
 import type { Store } from '../../src/store/store.ts'
+import { tracesOf } from '../erase/traces.ts'
 
 let directory = ''
 let store: Store
@@ -96,4 +99,53 @@ test('the store’s own facts are not in it: nobody finds or counts them, and wh
   expect((await own.list({ count: true })).sessions).toMatchObject([{ id: 'audit-1', messageCount: 1 }])
   expect((await own.stats()).messages).toEqual({ live: 1, archived: 0 })
   await expect(own.search('needle')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+})
+
+test('two processes may make one at once: each is finished, and the last one is used', async () => {
+  await fill(300)
+  const program = `
+    import { openStore } from ${JSON.stringify(new URL('../../build/src/store/open-store.js', import.meta.url).href)}
+    const store = await openStore(${JSON.stringify(directory)})
+    process.stdout.write('ready\\n')
+    process.stdin.once('data', async () => {
+      let made = 0
+      for (let i = 0; i < 5; i++) made = await store.rebuildCatalog()
+      console.log(made)
+      await store.close()
+      process.exit()
+    })`
+  const others = [1, 2].map(() => spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'pipe' }))
+  const told = others.map(
+    (other) =>
+      new Promise<string>((resolve) => {
+        let text = ''
+        other.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+        other.stderr.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+        other.once('close', () => resolve(text))
+      }),
+  )
+  await Promise.all(others.map((other) => once(other.stdout, 'data')))
+  for (const other of others) other.stdin.write('go')
+  expect(await Promise.all(told)).toEqual(['ready\n300\n', 'ready\n300\n'])
+  expect(files()).toHaveLength(1)
+  expect((await store.list({ limit: 1, count: true })).total).toBe(300)
+})
+
+test('what is erased while one is made is in no page of it', async () => {
+  await fill(400)
+  const session = await store.session('s0')
+  await store.list()
+  for (let round = 0; round < 5; round++) {
+    await session.append({ id: `secret ${round}`, role: 'user', content: 'the word is ypsilanti' })
+    expect((await store.search('ypsilanti')).hits).toHaveLength(1)
+    const rebuilding = store.rebuildCatalog()
+    // Another moment of the work each time.
+    for (let status = await store.catalogStatus(); status.state === 'sweeping' && status.sessions < round * 90; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      status = await store.catalogStatus()
+    }
+    await session.erase(`secret ${round}`)
+    await rebuilding
+    expect(tracesOf(directory, 'ypsilanti')).toEqual([])
+  }
 })

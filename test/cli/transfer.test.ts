@@ -1,9 +1,10 @@
 /** `import` and `export`, as their users have them. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as zlib from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ServerProcess } from '../server/process.ts'
-import { claudeCode, jsonl, openViking } from '../transfer/fixtures.ts'
+import { claudeCode, codex, jsonl, openViking } from '../transfer/fixtures.ts'
 import { Cli, Lines, objectsIn } from './holdfast.ts'
 
 function write(cli: Cli, name: string, content: string): string {
@@ -39,6 +40,17 @@ test('a path where nothing is, and a file of no known format, are told', async (
   const cli = new Cli()
   expect(await cli.failure(['import', join(cli.directory, 'nowhere')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
   expect(await cli.failure(['import', write(cli, 'x.json', '{"a":1}')])).toMatchObject({ status: 2, code: 'INVALID_ARGUMENT' })
+})
+
+test('a Zstandard file that this version of Node cannot read is told, and the rest of the folder goes on', async () => {
+  const cli = new Cli()
+  write(cli, 'sessions/rollout-1.jsonl.zst', '(\xb5/\xfd')
+  write(cli, 'sessions/rollout-2.jsonl', codex.files['rollout.jsonl'] as string)
+  const lines = await cli.json('import', join(cli.directory, 'sessions'))
+  const of = (name: string) => lines.find(({ source }) => String(source).endsWith(name))
+  expect(of('rollout-2.jsonl')).toMatchObject({ format: 'codex', messages: 5 })
+  if ('createZstdDecompress' in zlib) expect(of('rollout-1.jsonl.zst')?.session_id).toBeNull()
+  else expect(of('rollout-1.jsonl.zst')).toMatchObject({ session_id: null, note: expect.stringContaining('Node 22.15') })
 })
 
 test('with --watch, what is added to a file is imported until somebody interrupts', async () => {

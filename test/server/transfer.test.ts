@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { type TarFile, tarOf } from '../../src/transfer/tar.ts'
+import { claudeCode, openViking, praisonAi, praisonFork } from '../transfer/fixtures.ts'
 import { Application } from './application.ts'
 
 const BYTES = { headers: { 'content-type': 'application/octet-stream' } }
@@ -78,4 +80,61 @@ test('a session is exported with its forks, and a space as a whole', async () =>
   expect(sessionsIn(await exported(app, '/sessions/a/export'))).toEqual(['a'])
   expect(sessionsIn(await exported(app, '/sessions/a/export?tree=true'))).toEqual(['a', 'b'])
   expect(sessionsIn(await exported(app, '/export'))).toEqual(['a', 'b', 'c'])
+})
+
+const send = (app: Application, path: string, body: Uint8Array): Promise<Response> =>
+  Promise.resolve(
+    app.app.request(`/api/v1${path}`, { method: 'POST', headers: { host: 'localhost', 'x-api-key': app.key, ...BYTES.headers }, body }),
+  )
+
+test('a directory that is one session is sent as an archive, and what cannot be read of it is put into the quarantine there', async () => {
+  const app = await Application.open()
+  const files = Object.entries(openViking.files).map(([path, content]) => ({ path, bytes: Buffer.from(content) }))
+  const torn = files.map((file) =>
+    file.path === 'messages.jsonl' ? { ...file, bytes: Buffer.concat([file.bytes, Buffer.from('{"to')]) } : file,
+  )
+  const response = await send(app, '/import?name=s-1.tar.gz', gzipSync(tarOf(torn)))
+  const { result } = (await response.json()) as { result: { sessions: unknown[] } }
+  expect(result.sessions).toMatchObject([{ source: 's-1', session_id: 's-1', messages: 4, damaged: 1, format: 'openviking' }])
+  const kept = []
+  for await (const { value } of (await app.store.in('_store').session('quarantine')).entries(`import:${app.store.space}`)) kept.push(value)
+  expect(kept).toMatchObject([{ base64: Buffer.from('{"to').toString('base64') }])
+})
+
+test('an archive of a home folder has all its sessions, whatever they are', async () => {
+  const app = await Application.open()
+  const of = ({ files }: { files: Readonly<Record<string, string>> }, below: string): TarFile[] =>
+    Object.entries(files).map(([path, content]) => ({ path: `${below}${path}`, bytes: Buffer.from(content) }))
+  const archive = tarOf([...of(openViking, 'viking/s-1/'), ...of(claudeCode, 'projects/p/'), ...of(praisonAi, 'praison/')])
+  const response = await send(app, '/import?name=home.tar', archive)
+  expect(await response.json()).toMatchObject({ result: { totals: { sources: 3, sessions: 4, messages: 21 } } })
+})
+
+test('a child that only its parent tells of becomes its fork, also if it is sent alone later', async () => {
+  const app = await Application.open()
+  const [parent, child] = [praisonAi.files['p-1.json'] as string, praisonFork.files['p-2.json'] as string]
+  await app.post('/import?name=p-1.json', parent, BYTES)
+  const { parent_id: _, forked_from_message_id: __, ...alone } = JSON.parse(child) as Record<string, unknown>
+  await app.post('/import?name=p-2.json', JSON.stringify(alone), BYTES)
+  expect((await app.get('/sessions/p-2')).result.parent).toMatchObject({ session_id: 'p-1', kind: 'fork' })
+})
+
+test('while much is decompressed and read, others are answered', async () => {
+  const app = await Application.open()
+  const line = `${JSON.stringify({ role: 'user', content: 'the same again and again '.repeat(40) })}\n`
+  const bomb = gzipSync(Buffer.from(line.repeat(300_000)))
+  const refused = send(app, '/import?name=bomb.jsonl.gz', bomb)
+  let [longest, last, done] = [0, performance.now(), false]
+  const answered = refused.then((response) => {
+    done = true
+    return response
+  })
+  while (!done) {
+    await app.get('/health')
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect((await answered).status).toBe(413)
+  expect(longest).toBeLessThan(500)
 })

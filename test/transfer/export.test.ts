@@ -1,4 +1,5 @@
 /** What is exported is all there is: imported elsewhere and exported again, it is the same, byte for byte. */
+import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
@@ -6,7 +7,8 @@ import type { ExportOptions } from '../../src/store/export/export.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { bytesSource } from '../../src/transfer/bytes.ts'
-import { FIXTURES, sourceOf } from './fixtures.ts'
+import { StubModel } from '../commit/fixtures.ts'
+import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
 
 async function exported(store: Store, options: ExportOptions = {}): Promise<string> {
   let text = ''
@@ -24,9 +26,27 @@ async function imported(text: string): Promise<Store> {
   return store
 }
 
+/** A session with memories, some of which no longer hold, and an archive that failed. */
+async function teach(store: Store): Promise<void> {
+  const learned = await store.session('learned')
+  for (const content of ['I live in Bergen.', 'I prefer tea.']) {
+    await learned.append([
+      { role: 'user', content },
+      { role: 'assistant', content: 'Noted.' },
+    ])
+    await learned.commit()
+  }
+  await new Worker(store, { model: new StubModel() }).drain()
+  await learned.retractMemories(1)
+  await learned.append({ role: 'user', content: 'fails' })
+  await learned.commit()
+  await new Worker(store, { model: new StubModel({ manual: ({ fail }) => fail(new Error('no')) }), attempts: 1 }).drain()
+}
+
 /** A store in which everything has happened that can. */
 async function lively(): Promise<Store> {
   const store = await openStore('memory:')
+  await teach(store)
   const a = await store.create({ id: 'a', title: 'First', tags: ['x'], metadata: { n: 1 } })
   await a.append([
     { role: 'user', content: 'one', id: 'm1' },
@@ -51,6 +71,10 @@ async function lively(): Promise<Store> {
   await a.recordUsage({ model: 'm', inputTokens: 3, outputTokens: 4 })
   await a.recordUsage({ model: 'm', inputTokens: 3, outputTokens: 4 })
   await a.share()
+  const { share } = await a.share({ expiresAt: new Date('2100-01-01') })
+  await a.unshare(share)
+  await a.share({ expiresAt: new Date('2100-01-01'), redact: true })
+  await a.describe({ owner: 'ann', workspace: '/home/ann', policies: { autoCommit: { tokens: 1000 } } })
   await a.commit()
   const child = await fork.child({ id: 'c' })
   await child.append({ role: 'user', content: 'small' })
@@ -59,6 +83,9 @@ async function lively(): Promise<Store> {
   await fork.commit()
   const [pending] = await store.tasks({ session: 'f' })
   await (await store.task(pending?.id as string)).cancel()
+  const gone = await store.create({ id: 'gone' })
+  await gone.append({ role: 'user', content: 'deleted' })
+  await gone.delete()
   return store
 }
 
@@ -72,6 +99,16 @@ test('a store in which everything has happened is the same behind an export and 
   expect((await f.message('m1'))?.message.content).toBe('one')
   expect((await a.message('m1'))?.message.content).toBe('behind the fork')
   expect(await a.revisions('m1')).toHaveLength(4)
+  expect((await a.info()).policies).toEqual({ autoCommit: { tokens: 1000 } })
+  expect((await a.info()).shares).toHaveLength(2)
+  const learned = await (await again.session('learned')).archives()
+  expect(learned.map(({ status, memories }) => [status, memories.length > 0])).toEqual([
+    ['completed', false],
+    ['completed', true],
+    ['failed', false],
+  ])
+  expect((await again.memories()).length).toBeGreaterThan(0)
+  expect((await again.list()).sessions.map(({ id }) => id)).not.toContain('gone')
 })
 
 test('importing an export again, also into the store that it comes from, changes nothing', async () => {
@@ -151,9 +188,25 @@ test('markdown fences what tools gave, whatever it has inside', async () => {
   expect(await exported(store, { format: 'markdown' })).toContain('````\na ``` b\n````')
 })
 
-test('bytes that are too many, or become too many, are refused', () => {
+test('bytes that are too many, or become too many, are refused, and nothing of them is kept', async () => {
   expect(() => bytesSource('x', Buffer.alloc(11), { bytes: 10 })).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }))
-  const bomb = gzipSync(Buffer.alloc(100_000))
-  expect(() => bytesSource('x', bomb, { decompressedBytes: 10_000 })).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }))
-  expect(bytesSource('x', bomb).files[0]?.size).toBe(100_000)
+  const store = await openStore('memory:')
+  const bomb = gzipSync(jsonl(...Array.from({ length: 1000 }, () => ({ role: 'user', content: 'the same again' }))))
+  const told = store.import([bytesSource('x.jsonl', bomb, { decompressedBytes: 10_000 })])
+  await expect(told.next()).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  expect((await store.list()).sessions).toEqual([])
+})
+
+test('a compressed log that is cut off or spoiled gives what comes out of it, and says so', async () => {
+  const lines = Array.from({ length: 5000 }, (_, i) => ({ role: 'user', content: `${i} ${hash('sha256', String(i), 'hex')}` }))
+  const whole = gzipSync(jsonl(...lines))
+  const middle = Math.floor(whole.length / 2)
+  const spoiled = Buffer.from(whole).fill(0xff, middle, middle + 100)
+  for (const bytes of [whole.subarray(0, middle), spoiled]) {
+    const store = await openStore('memory:')
+    for await (const { messages, damage } of store.import([bytesSource('/a/x.jsonl.gz', bytes)])) {
+      expect(messages).toBeGreaterThan(2000)
+      expect(damage[0]?.reason).toContain('decompressed only in part')
+    }
+  }
 })

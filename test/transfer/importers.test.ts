@@ -163,6 +163,53 @@ describe('Codex', () => {
   })
 })
 
+describe('Codex, without the ends of turns', () => {
+  test('an event whose item came before it stands for no other message', async () => {
+    const line = (type: string, payload: object): object => ({ timestamp: '2026-03-01T10:00:00.000Z', type, payload })
+    const said = (role: string, text: string): object =>
+      line('response_item', { type: 'message', role, content: [{ type: 'input_text', text }] })
+    const turns = [1, 2, 3, 4].flatMap((turn) => [
+      said('user', `question ${turn}`),
+      line('event_msg', { type: 'user_message', message: `question ${turn}` }),
+      line('event_msg', { type: 'agent_message', message: `answer ${turn}` }),
+      said('assistant', `answer ${turn}`),
+    ])
+    const items = await itemsOf(sourceOf({ name: 'rollout-x.jsonl', files: { x: jsonl(...turns) } }), 'codex')
+    expect(messagesIn(items)).toHaveLength(8)
+    expect(ofKind(items, 'healed')).toEqual([])
+  })
+
+  test('the same words twice, of which one item is lost, are two messages', async () => {
+    const event = (message: string): object => ({ type: 'event_msg', payload: { type: 'user_message', message } })
+    const yes = { type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'yes' }] } }
+    const complete = { type: 'event_msg', payload: { type: 'task_complete' } }
+    const files = { x: jsonl(yes, event('yes'), complete, event('yes'), complete) }
+    expect(messagesIn(await itemsOf(sourceOf({ name: 'rollout-x.jsonl', files }), 'codex'))).toHaveLength(2)
+  })
+})
+
+describe('what is nested too deeply', () => {
+  const deep = (brackets: string, close: string): string => `${brackets.repeat(100_000)}1${close.repeat(100_000)}`
+  const nested = [deep('[', ']'), deep('{"a":', '}')]
+
+  test.each(FIXTURES)('$format, $name: it is told with its place and its bytes, and all else is read', async (fixture) => {
+    const whole = messagesIn(await itemsOf(sourceOf(fixture)))
+    for (const content of nested) {
+      const spoiled = sourceOf(fixture, (bytes, path) => {
+        if (fixture.document === true)
+          return Buffer.from(bytes.toString().replace(/("messages": ?\[)/, `$1{"role":"user","content":${content}},`))
+        const line = Buffer.from(`{"role":"user","type":"user","kind":"message","message":{"role":"user","content":${content}}}\n`)
+        return path.endsWith('.jsonl') ? Buffer.concat([bytes, line]) : bytes
+      })
+      const items = await itemsOf(spoiled, fixture.format)
+      expect(messagesIn(items).map(({ id }) => id)).toEqual(whole.map(({ id }) => id))
+      const told = ofKind(items, 'damage').filter(({ reason }) => reason.includes('Nested too deeply'))
+      expect(told.length).toBeGreaterThan(0)
+      expect(told[0]?.bytes.length).toBeGreaterThan(100_000)
+    }
+  })
+})
+
 describe('lines', () => {
   const good = { role: 'user', content: 'whole' }
   const read = (bytes: Buffer) =>

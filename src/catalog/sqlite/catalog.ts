@@ -182,8 +182,14 @@ export class SqliteCatalog implements Catalog {
     return { ...sessionSums(rows), tasks: this.#taskCounts(space), usage: this.#usage(space), days: this.#days(space) }
   }
 
+  /** Whether text was taken out again, by anybody, since the last scrub: what is left of it lies in the index and in free pages. */
+  hasRemains(): boolean {
+    return this.#database.get(`SELECT 1 FROM meta WHERE key = 'remains'`) !== undefined
+  }
+
   async scrub(): Promise<void> {
     // Of a text that was removed, the index keeps the words until it is merged, and the file its pages until they are used again.
+    this.#database.run(`DELETE FROM meta WHERE key = 'remains'`)
     this.#database.exec(`INSERT INTO words (words) VALUES ('optimize')`)
     this.#database.exec('VACUUM')
     const [log] = this.#database.all('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -66,7 +66,10 @@ export function replaceDocument(database: Database, document: Document): void {
   putDocuments(database, [document])
 }
 
+/** Notes that something of what was said is left where nobody finds it: a title is put anew with every change, and is not meant. */
 export function removeDocuments(database: Database, where: string, ...values: (string | number)[]): void {
+  const said = `SELECT 'remains', '' FROM documents WHERE ${where} AND kind <> ${KINDS.indexOf('session')} LIMIT 1`
+  database.run(`INSERT OR IGNORE INTO meta ${said}`, ...values)
   database.run(`DELETE FROM words WHERE rowid IN (SELECT doc FROM documents WHERE ${where})`, ...values)
   database.run(`DELETE FROM documents WHERE ${where}`, ...values)
 }

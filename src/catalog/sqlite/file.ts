@@ -18,6 +18,7 @@ import type { Ids } from '../../engine/ids.ts'
 
 const LINK = 'catalog.db'
 const DRAFT = '.draft'
+const PID_DIGITS = 8
 
 /** The path of the database; undefined if there is none. */
 export async function currentFile(directory: string): Promise<string | undefined> {
@@ -44,11 +45,17 @@ export async function newFile(directory: string, ids: Ids): Promise<string> {
   })
 }
 
-/** Makes a file for a database that nobody else knows of yet, and removes what such ones have left that were never finished. */
+/**
+ * Makes a file for a database that nobody else knows of yet, and removes what such ones have left that were never finished. Its name ends with the
+ * number of the process that makes it: as long as that lives, it is left alone.
+ */
 export async function draftFile(directory: string, ids: Ids): Promise<string> {
   return attempt(async () => {
-    for (const name of await readdir(directory)) if (isDraft(name)) await rm(join(directory, name), { force: true })
-    const path = join(directory, `${LINK}.${ids.hex(16)}${DRAFT}`)
+    for (const name of await readdir(directory)) {
+      if (isDraft(name) && !isAlive(makerOf(name))) await rm(join(directory, name), { force: true })
+    }
+    const maker = process.pid.toString(16).padStart(PID_DIGITS, '0')
+    const path = join(directory, `${LINK}.${ids.hex(16)}${maker}${DRAFT}`)
     await (await open(path, 'wx', 0o600)).close()
     return path
   })
@@ -94,6 +101,21 @@ async function removeOthers(directory: string, current: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (!name.startsWith(LINK) || name === LINK || name.startsWith(current) || isDraft(name)) continue
     await rm(join(directory, name), { force: true }).catch(() => undefined)
+  }
+}
+
+function makerOf(name: string): number {
+  const [, digits = ''] = name.slice(LINK.length + 1).match(/^[0-9a-f]{16}([0-9a-f]{8})\./) ?? []
+  return Number.parseInt(digits, 16)
+}
+
+function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
   }
 }
 

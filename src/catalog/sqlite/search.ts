@@ -15,8 +15,8 @@ import type { Database, Row, Value } from './database.ts'
 import { KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
 
 const CANDIDATES = 2000
-/** Texts that bm25 may count for one search: about ten milliseconds. */
-const COUNTED = 150_000
+/** Texts that bm25 may count for one search: about five milliseconds. */
+const COUNTED = 75_000
 const SAMPLE = 1000
 /** A filter that few sessions pass becomes part of the match; one that many pass is looked at row by row. */
 const FEW_SESSIONS = 200

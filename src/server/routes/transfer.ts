@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
 import { EXPORT_FORMATS } from '../../store/export/export.ts'
-import { bytesSource } from '../../transfer/bytes.ts'
+import { bytesSources } from '../../transfer/bytes.ts'
 import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
 import { headerOf, readBytes } from '../body.ts'
 import { given } from '../given.ts'
@@ -86,7 +86,8 @@ const importBytes = route({
   method: 'post',
   path: '/import',
   tag: 'transfer',
-  summary: 'Brings in the sessions of one file, sent as the body: of any format that is known, plain or compressed. Safe to repeat.',
+  summary:
+    'Brings in the sessions of one file, sent as the body: of any format that is known, plain or compressed, or a directory as a tar archive. Safe to repeat.',
   scope: 'write',
   reach: 'space',
   long: true,
@@ -103,10 +104,10 @@ const importBytes = route({
       throw new HoldfastError('INVALID_ARGUMENT', 'Send the bytes of the file as the body, with the content type application/octet-stream.')
     }
     const bytes = await readBytes(c, SERVER_LIMITS.importBytes)
-    const source = bytesSource(name, bytes, { bytes: SERVER_LIMITS.importBytes, decompressedBytes: SERVER_LIMITS.importedBytes })
+    const limits = { bytes: SERVER_LIMITS.importBytes, decompressedBytes: SERVER_LIMITS.importedBytes }
     const sessions: ImportedFields[] = []
     const totals = new ImportTotals()
-    for await (const session of store.import([source], { from, dryRun: dry_run })) {
+    for await (const session of store.import(bytesSources(name, bytes, limits), { from, dryRun: dry_run })) {
       totals.add(session)
       sessions.push(importedFields(session))
     }

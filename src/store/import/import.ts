@@ -38,14 +38,12 @@ export async function* importInto(
     try {
       const importer = await run.importerOf(source)
       if (importer === undefined) yield left(source, null, 'No known format was recognised. Name it with `from`, if it is one.')
-      else {
-        await run.relate({ source, importer })
-        known.push({ source, importer })
-      }
+      else known.push({ source, importer })
     } catch (error) {
       yield unreadable(source, error)
     }
   }
+  for (const one of known) if (known.length > 1) await run.relate(one)
   try {
     await run.prepareFor(known)
     yield* importAll(run, known, options)
@@ -91,6 +89,8 @@ class Run {
   readonly #called: SessionImportOptions['called'] = new Map()
   /** Parents that only the parents know of. */
   readonly #parentOf = new Map<string, string>()
+  /** Of the source that is imported: whose children it tells of. */
+  readonly #children = new Map<string, string>()
   #thread: ReaderThread | undefined
 
   constructor(parts: StoreParts, options: ImportOptions) {
@@ -121,9 +121,9 @@ class Run {
     await this.#thread?.close()
   }
 
-  /** Learns what only a parent tells of its children. */
+  /** Learns what only a parent tells of its children. One that cannot be read is told when its turn comes. */
   async relate({ source, importer }: Known): Promise<void> {
-    const first = importer.relates === true ? await firstSession(importer, source) : undefined
+    const first = importer.relates === true ? await firstSession(importer, source).catch(() => undefined) : undefined
     for (const child of first?.children ?? []) this.#parentOf.set(child, first?.session as string)
   }
 
@@ -151,13 +151,14 @@ class Run {
     }
     const reports: ImportedSession[] = []
     const damage: DamageItem[] = []
+    this.#children.clear()
     for await (const report of this.#write(source, importer, damage)) {
       reports.push(report)
       yield report
     }
     if (dryRun || this.#options.signal?.aborted === true) return
     await this.#ledger.quarantine(source, damage)
-    await this.#ledger.remember(digest, source, name, reports)
+    await this.#ledger.remember(digest, source, name, reports, this.#children)
   }
 
   async *#write(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {
@@ -172,7 +173,8 @@ class Run {
           kept += item.bytes.length
           if (kept <= KEPT_DAMAGE_BYTES) damage.push(item)
         }
-        if (item.kind === 'session' && !sessions.has(item.session)) sessions.set(item.session, this.#begin(item, source, importer))
+        if (item.kind === 'session') for (const child of item.children ?? []) this.#children.set(child, item.session)
+        if (item.kind === 'session' && !sessions.has(item.session)) sessions.set(item.session, await this.#begin(item, source, importer))
         const session = item.session === null ? undefined : sessions.get(item.session)
         if (session !== undefined) await session.take(item)
         else if (item.kind === 'damage') nobodys.addDamage(item.place, item.reason)
@@ -180,6 +182,13 @@ class Run {
         if (item.kind === 'session' && item.parent !== undefined) await sessions.get(item.parent.session)?.open()
       }
       this.#options.onProgress?.({ source: source.name, done: 0, total: 0, messages: this.messages + read })
+    }
+    for (const { path, fault } of source.files) {
+      const why = fault?.()
+      if (why === undefined) continue
+      const [only, ...others] = sessions.values()
+      const report = only === undefined || others.length > 0 ? nobodys : only.report
+      report.addFault({ file: path, line: null, offset: 0, length: 0 }, `It could be decompressed only in part: ${why}.`)
     }
     for (const session of sessions.values()) {
       const report = await session.finish()
@@ -193,16 +202,17 @@ class Run {
     return this.#thread !== undefined && IMPORTERS.includes(importer) ? this.#thread.read(importer.name, source) : readied(importer, source)
   }
 
-  #begin(item: SessionItem, source: Source, importer: Importer): SessionImport {
-    const related = item.parent ?? this.#relationOf(item.session)
+  async #begin(item: SessionItem, source: Source, importer: Importer): Promise<SessionImport> {
+    const related = item.parent ?? (await this.#relationOf(item.session))
     const begin = related === undefined ? item : { ...item, parent: related }
     const { dryRun = false } = this.#options
     const options = { parts: this.#parts, ledger: this.#ledger, source: source.name, format: importer.name, dryRun, called: this.#called }
     return new SessionImport(begin, options)
   }
 
-  #relationOf(session: string): SessionItem['parent'] {
-    const parent = this.#parentOf.get(session)
+  /** What a parent told, in this import or in an earlier one. */
+  async #relationOf(session: string): Promise<SessionItem['parent']> {
+    const parent = this.#parentOf.get(session) ?? (await this.#ledger.parentOf(session))
     return parent === undefined ? undefined : { session: parent, kind: 'fork' }
   }
 }

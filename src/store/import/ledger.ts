@@ -1,6 +1,7 @@
 /**
  * What has been imported, and what could not be: two sessions of the reserved space `_store`. The ledger knows sources by a digest of their
- * bytes, so that one that is unchanged is not read again, wherever it lies; and which source a session came from. The quarantine has the bytes
+ * bytes, so that one that is unchanged is not read again, wherever it lies; which source a session came from; and which children its parents have
+ * told of, since a child may come later, alone. The quarantine has the bytes
  * that could not be read, with their places.
  */
 import { createHash } from 'node:crypto'
@@ -50,13 +51,28 @@ export class Ledger {
     return value === undefined ? undefined : String((value as JsonObject).source)
   }
 
-  async remember(digest: string, source: Source, format: string, sessions: readonly ImportedSession[]): Promise<void> {
+  /** The session that another one comes from, where only that one says so. */
+  async parentOf(session: string): Promise<string | undefined> {
+    const value = await this.#read(`children:${this.#space}`, session)
+    return value === undefined ? undefined : String((value as JsonObject).parent)
+  }
+
+  async remember(
+    digest: string,
+    source: Source,
+    format: string,
+    sessions: readonly ImportedSession[],
+    children: ReadonlyMap<string, string>,
+  ): Promise<void> {
     const entries: Entry[] = [
       { channel: `sources:${this.#space}`, key: digest, value: { source: source.name, format, sessions } as unknown as Json },
     ]
     for (const { session } of sessions) {
       if (session === null || (await this.originOf(session)) === source.name) continue
       entries.push({ channel: `sessions:${this.#space}`, key: session, value: { source: source.name } })
+    }
+    for (const [child, parent] of children) {
+      if ((await this.parentOf(child)) !== parent) entries.push({ channel: `children:${this.#space}`, key: child, value: { parent } })
     }
     await putEntries(this.#ledger, entries, {})
   }

@@ -11,12 +11,19 @@ export async function firstSession(importer: Importer, source: Source): Promise<
 export async function parentsFirst(sources: readonly Source[], from = 'auto'): Promise<Source[]> {
   const bySession = new Map<string, Source>()
   const parentOf = new Map<Source, string>()
+  /** What only a parent tells of its children. */
+  const told = new Map<string, string>()
   for (const source of sources) {
     const importer = from === 'auto' ? await detect(source, IMPORTERS) : IMPORTERS.find(({ name }) => name === from)
     const first = importer === undefined ? undefined : await firstSession(importer, source)
     if (first === undefined) continue
     bySession.set(first.session, source)
     if (first.parent !== undefined) parentOf.set(source, first.parent.session)
+    for (const child of first.children ?? []) told.set(child, first.session)
+  }
+  for (const [session, source] of bySession) {
+    const parent = told.get(session)
+    if (parent !== undefined && !parentOf.has(source)) parentOf.set(source, parent)
   }
   const ordered = new Set<Source>()
   const add = (source: Source, waiting: ReadonlySet<Source>): void => {

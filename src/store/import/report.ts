@@ -62,6 +62,13 @@ export class Draft {
     if (this.damage.length < 100) this.damage.push({ ...place, reason })
   }
 
+  /** Damage that all else follows from: told first. */
+  addFault(place: Place, reason: string): void {
+    this.damaged++
+    this.damage.unshift({ ...place, reason })
+    this.damage.splice(100)
+  }
+
   addSuspect(first: string, second: string): void {
     if (this.suspects.length < 1000) this.suspects.push({ first, second })
   }

@@ -12,6 +12,7 @@ import type { Terms } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Point, SessionState } from '../../session/state.ts'
+import { importUsage, recordUsage } from '../../session/usage.ts'
 import type { ArchiveItem, EntryItem, SessionItem, UsageItem } from '../../transfer/item.ts'
 import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
@@ -200,7 +201,7 @@ export class SessionImport {
     }))
     if (calls.length === 0 || this.#closed) return
     try {
-      await this.#submit({ at: calls.at(-1)?.at }, (terms) => decide.importUsage(terms, calls))
+      await this.#submit({ at: calls.at(-1)?.at }, (terms) => importUsage(terms, calls))
     } catch (error) {
       this.#tell(error, `The usage of ${calls.length} calls`)
     }
@@ -304,7 +305,7 @@ export class SessionImport {
       }
       case 'usage': {
         const { model, inputTokens, outputTokens } = item
-        return this.#under(item, (terms) => decide.recordUsage(terms, { model, inputTokens, outputTokens }), item.key)
+        return this.#under(item, (terms) => recordUsage(terms, { model, inputTokens, outputTokens }), item.key)
       }
       case 'share': {
         const { share, digest: token, expiresAt, redact } = item

@@ -6,6 +6,7 @@
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { ArchiveOutcome, Importer, Item, Source, SourceFile } from '../item.ts'
 import { readDocument, readRecords, readText } from '../lines.ts'
+import { parsed } from '../salvage.ts'
 import { asId, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
 import { damageOf, rawEntry } from './raw.ts'
 
@@ -131,13 +132,8 @@ async function* rawFile(session: string, file: SourceFile): AsyncGenerator<Item>
     return
   }
   const { text } = await readText(file)
-  let value: Json = text
-  try {
-    value = JSON.parse(text) as Json
-  } catch {
-    // No JSON, or damaged: kept as text.
-  }
-  yield rawEntry(NAME, session, file.path.slice(-200), value)
+  // No JSON, or damaged: kept as text.
+  yield rawEntry(NAME, session, file.path.slice(-200), parsed(text) ?? text)
 }
 
 async function objectIn(file: SourceFile | undefined): Promise<JsonObject | undefined> {
