@@ -79,10 +79,12 @@ function onTask(
 
 /** Takes a task, or renews the lease on it. `seen` is the lease that the worker takes for expired, by its position. */
 export function lease(task: string, leased: CommitLeased, seen: number | null): Operation<SessionState, Outcome> {
-  return onTask({ number: leased.archive, task }, {}, (state, { status, lease: held }) => {
+  const operation = onTask({ number: leased.archive, task }, {}, (state, { status, lease: held }) => {
     const open = status === 'pending' || (status === 'running' && (held?.worker === leased.worker || held?.at === seen))
     return open ? write(state, 'commit.leased', leased, {}) : { refuse: lost(status) }
   })
+  // Of a machine that lost its power no worker is left that could hold it.
+  return { ...operation, fleeting: true }
 }
 
 /** What came of a commit elsewhere. */
