@@ -114,6 +114,11 @@ export class Replica<S> {
     return this.submit({ readOnly: true, fleeting: true, decide: (state) => ({ answer: state }) })
   }
 
+  /** The state as this process knows it, without asking anybody: it may be late. Undefined if nothing is known. */
+  get known(): S | undefined {
+    return this.#tail.loaded ? this.#tail.state : undefined
+  }
+
   /** What is known of keys in the current incarnation: the last record that holds each. */
   find(keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
     return this.submit({ keys, readOnly: true, decide: (_, known) => ({ answer: keys.map((key) => known(key)) }) })

@@ -154,8 +154,8 @@ export class Transcript {
   /** The same, with where they stand. */
   async *newestPlaced(stretches: readonly Stretch[]): AsyncGenerator<Placed> {
     for await (const placed of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      const [shown] = await this.#replacements.shown([placed])
-      yield { ...placed, stored: shown as StoredMessage }
+      if (this.#state.replaced === 0) yield placed
+      else yield { ...placed, stored: (await this.#replacements.shown([placed]))[0] as StoredMessage }
     }
   }
 
@@ -320,8 +320,8 @@ export class Transcript {
 
   async *#backward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
     for (const piece of pieces.toReversed()) {
-      for await (const found of this.#journals.records(piece.journal).backward(piece.first, piece.last)) {
-        if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
+      for await (const several of this.#journals.records(piece.journal).severalBackward(piece.first, piece.last)) {
+        for (const found of several) if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
       }
     }
   }
