@@ -24,6 +24,7 @@ import { HoldfastError } from '../errors.ts'
 import { STORE_SPACE } from '../store/parts.ts'
 import { Waiter } from '../store/waiter.ts'
 import { breath, Indexer, type Spawned, type Verified } from './indexer.ts'
+import { type KnownDue, knownDue } from './known-due.ts'
 import { Rebuild } from './rebuild.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
@@ -33,7 +34,8 @@ export interface CatalogRequests {
   list(query: ListQuery & { readonly count: boolean }): Promise<{ readonly rows: readonly ListedRow[]; readonly total: number | null }>
   search(query: SearchQuery): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }>
   tasks(query: TaskQuery): Promise<readonly TaskRow[]>
-  due(): Promise<readonly string[]>
+  /** Sessions that have something due. With `caughtUp` false, as far as is known already. */
+  due(query: { readonly caughtUp: boolean }): Promise<KnownDue>
   extractions(query: { space: string; owner: string | null; keys?: readonly string[] }): Promise<readonly ExtractionRow[]>
   stats(query: { space: string }): Promise<{ readonly stats: StatsRow; readonly lag: Lag | null }>
   status(): Promise<CatalogStatus>
@@ -119,8 +121,8 @@ export class CatalogService implements CatalogRequests {
     return this.#caughtUp(query.space, ({ catalog }) => catalog.tasks(query))
   }
 
-  due(): Promise<string[]> {
-    return this.#caughtUp(undefined, ({ catalog }) => catalog.due())
+  due({ caughtUp }: { readonly caughtUp: boolean }): Promise<KnownDue> {
+    return this.#with(undefined, ({ catalog }) => knownDue(catalog), caughtUp)
   }
 
   extractions({ space, owner, keys }: { space: string; owner: string | null; keys?: readonly string[] }): Promise<ExtractionRow[]> {
@@ -222,7 +224,11 @@ export class CatalogService implements CatalogRequests {
   }
 
   /** Does something with a catalog that has everything that was acknowledged before. One that proves broken is made anew, once. */
-  async #caughtUp<T>(space: string | undefined, work: (indexer: Indexer) => Promise<T>): Promise<T> {
+  #caughtUp<T>(space: string | undefined, work: (indexer: Indexer) => Promise<T>): Promise<T> {
+    return this.#with(space, work, true)
+  }
+
+  async #with<T>(space: string | undefined, work: (indexer: Indexer) => Promise<T>, caughtUp: boolean): Promise<T> {
     if (space === STORE_SPACE) throw new CatalogUnavailable('absent', 'The store’s own space is not in the catalog.')
     if (space !== undefined) this.#spaces.add(space)
     for (let tries = 0; ; tries++) {
@@ -230,7 +236,7 @@ export class CatalogService implements CatalogRequests {
       let opened: Opened | undefined
       try {
         opened = await this.#open()
-        await opened.indexer.catchUp()
+        if (caughtUp) await opened.indexer.catchUp()
         const result = await work(opened.indexer)
         this.#failure = null
         return result

@@ -1,11 +1,17 @@
 /**
  * Which sessions have a task to be worked on. Learnt from the feed, one look at each session that changed; after a start, or where the feed
- * has a gap, from the catalog. What is not due now is remembered with the moment from which it is.
+ * has a gap, from the catalog, and from the feed since the catalog was last caught up. What is not due now is remembered with the moment
+ * from which it is.
+ *
+ * Workers that begin at the same moment do not talk to each other. Each goes through what there is in an order of its own, and leaves alone
+ * for a while what the feed names meanwhile: most likely another one has it. By the time that it looks there, the task is done as a rule;
+ * and if the other one has died, nothing is left behind.
  */
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import type { StoreParts } from '../store/parts.ts'
+import { Seen } from '../store/seen.ts'
 import { autoCommit } from './auto-commit.ts'
 
 export interface Due {
@@ -14,6 +20,8 @@ export interface Due {
   readonly space: string
   readonly session: string
   readonly archive: Archive
+  /** What was read of the session's messages when it was looked at. */
+  readonly seen: Seen
   /** The lease that has run out, by the position of its record; null if nobody holds it. */
   readonly leaseAt: number | null
   /** From when on, by the monotonic clock. */
@@ -24,6 +32,10 @@ export interface Due {
 
 const SIDE_BY_SIDE = 16
 const POSTPONED_MS = 5000
+/** How long a session of a sweep that has changed since is left to whoever changed it. */
+const LEFT_MS = 2000
+/** If more sessions than this have changed since the catalog was caught up, it is caught up first, in its own thread. */
+const FEW = 5000
 
 export class DueWork {
   readonly #parts: StoreParts
@@ -36,6 +48,10 @@ export class DueWork {
   readonly #toLookAt = new Set<string>()
   /** Sessions that may have changed: looked at when there is nothing better to do. */
   readonly #toSweep = new Set<string>()
+  /** Those of them that have changed since: from when on they are looked at in any case. */
+  readonly #left = new Map<string, number>()
+  /** Sessions whose task is being worked on here: they are looked at when that is over. */
+  readonly #working = new Set<string>()
   #cursor: string | undefined
 
   constructor(parts: StoreParts, only: string | undefined) {
@@ -45,25 +61,42 @@ export class DueWork {
 
   /** Tasks, and sessions that may have one. */
   get size(): number {
-    return this.#due.size + [...this.#toLookAt, ...this.#toSweep].filter((name) => !this.#due.has(name)).length
+    return this.#due.size + [...this.#toLookAt, ...this.#toSweep, ...this.#left.keys()].filter((name) => !this.#due.has(name)).length
+  }
+
+  get isEmpty(): boolean {
+    return this.#due.size === 0 && this.#toLookAt.size === 0 && this.#toSweep.size === 0 && this.#left.size === 0
   }
 
   /** Tasks that can begin now, those that have waited longest first. */
   ready(): Due[] {
     const now = this.#parts.clock.monotonicMs()
-    return [...this.#due.values()].filter(({ readyMs }) => readyMs <= now).sort((a, b) => a.readyMs - b.readyMs)
+    return [...this.#due.values()]
+      .filter(({ name, readyMs }) => readyMs <= now && !this.#working.has(name))
+      .sort((a, b) => a.readyMs - b.readyMs)
   }
 
   /** How long until something becomes due that is not yet. */
   nextMs(): number {
     const now = this.#parts.clock.monotonicMs()
-    const later = [...[...this.#due.values()].map(({ readyMs }) => readyMs), ...this.#idle.values()].filter((ms) => ms > now)
-    return Math.min(...later) - now
+    let next = Number.POSITIVE_INFINITY
+    const sooner = (ms: number): void => {
+      if (ms > now && ms < next) next = ms
+    }
+    for (const { readyMs } of this.#due.values()) sooner(readyMs)
+    for (const ms of this.#idle.values()) sooner(ms)
+    return next - now
+  }
+
+  /** Its task is worked on: until `settle` or `postpone` nothing needs to be known of it. */
+  begin({ name }: Due): void {
+    this.#working.add(name)
   }
 
   /** What was known of a task holds no longer: its session is looked at again, while it is at hand and although the feed may not name it. */
   async settle({ name }: Due): Promise<void> {
     this.#due.delete(name)
+    this.#working.delete(name)
     // Whatever is wrong with the store shows the next time.
     await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
   }
@@ -71,6 +104,7 @@ export class DueWork {
   postpone({ name, ...due }: Due): void {
     const readyMs = this.#parts.clock.monotonicMs() + POSTPONED_MS
     this.#due.set(name, { ...due, name, readyMs })
+    this.#working.delete(name)
     this.#toLookAt.add(name)
   }
 
@@ -81,45 +115,84 @@ export class DueWork {
   async notice(enough: number): Promise<void> {
     const { engine, clock } = this.#parts
     const { cursor, names, reset } = await engine.changes(this.#cursor)
-    this.#cursor = cursor
-    for (const name of names) if (this.#only === undefined || name === this.#only) this.#toLookAt.add(name)
-    if (reset && this.#only !== undefined) this.#toLookAt.add(this.#only)
-    else if (reset) await this.#sweep()
+    if (reset) this.#cursor = (await this.#sweep()) ?? cursor
+    else this.#cursor = cursor
     const now = clock.monotonicMs()
+    for (const name of names) this.#changed(name, now)
     for (const [name, fromMs] of this.#idle) if (fromMs <= now) this.#toLookAt.add(name)
-    for (;;) {
-      const from = this.#toLookAt.size > 0 ? this.#toLookAt : this.#toSweep
-      if (from.size === 0 || this.ready().length >= enough) return
-      const looking = [...from].slice(0, SIDE_BY_SIDE)
-      for (const name of looking) from.delete(name)
+    while (this.ready().length < enough) {
+      const looking = this.#next()
+      if (looking.length === 0) return
       await Promise.all(looking.map((name) => this.#lookAt(name)))
     }
   }
 
-  /** In an order of its own: workers that begin at the same moment would otherwise follow each other on every step. */
-  async #sweep(): Promise<void> {
-    const { ids } = this.#parts
-    const names = (await this.#candidates()).map((name) => ({ name, rank: ids.random() }))
-    for (const { name } of names.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
+  #changed(name: string, now: number): void {
+    if ((this.#only !== undefined && name !== this.#only) || this.#working.has(name) || this.#left.has(name)) return
+    if (this.#toSweep.delete(name)) this.#left.set(name, now + LEFT_MS)
+    else this.#toLookAt.add(name)
   }
 
-  /** Sessions that may have something due: what the catalog knows, which has every change before this call; without one, all of them. */
-  async #candidates(): Promise<readonly string[]> {
+  /** The sessions to look at next: what changed, then what was left alone for long enough, then what may have changed. */
+  #next(): string[] {
+    const now = this.#parts.clock.monotonicMs()
+    const overdue = function* (left: ReadonlyMap<string, number>): Generator<string> {
+      for (const [name, fromMs] of left) if (fromMs <= now) yield name
+    }
+    const names: string[] = []
+    for (const from of [this.#toLookAt, overdue(this.#left), this.#toSweep, this.#left.keys()]) {
+      for (const name of from) {
+        if (names.length === SIDE_BY_SIDE) break
+        names.push(name)
+      }
+      for (const name of names) {
+        this.#toLookAt.delete(name)
+        this.#toSweep.delete(name)
+        this.#left.delete(name)
+      }
+    }
+    return names
+  }
+
+  /** Sessions that may have something due, in an order of this worker's own. Tells from where on the feed names what changes after that, if it differs. */
+  async #sweep(): Promise<string | undefined> {
+    if (this.#only !== undefined) {
+      this.#toLookAt.add(this.#only)
+      return undefined
+    }
+    const { ids } = this.#parts
+    const { names, cursor } = await this.#candidates()
+    const ranked = names.map((name) => ({ name, rank: ids.random() }))
+    for (const { name } of ranked.sort((a, b) => a.rank - b.rank)) this.#toSweep.add(name)
+    return cursor
+  }
+
+  /**
+   * What the catalog knows, with what changed since, up to a place of the feed. Where that cannot be told, or is much, what the catalog knows once
+   * it has every change before this call; without one, all sessions.
+   */
+  async #candidates(): Promise<{ names: readonly string[]; cursor?: string }> {
     const { catalog, engine } = this.#parts
     try {
-      return await catalog.ask('due')
+      const known = await catalog.knownDue()
+      const since = known.cursor === null ? undefined : await engine.changes(known.cursor)
+      if (since === undefined || since.reset || since.names.length > FEW)
+        return { names: (await catalog.ask('due', { caughtUp: true })).names }
+      return { names: [...new Set([...known.names, ...since.names])], cursor: since.cursor }
     } catch (error) {
       if (!(error instanceof CatalogUnavailable)) throw error
       const names: string[] = []
       for await (const name of engine.names()) names.push(name)
-      return names
+      return { names }
     }
   }
 
   async #lookAt(name: string): Promise<void> {
-    const held = this.#parts.replicas.once(name)
+    const seen = new Seen()
+    const held = this.#parts.replicas.once(name, seen.note)
     try {
-      const { state } = await held.replica.read()
+      const state = await held.replica.glance()
+      seen.close()
       if (state.status !== 'live' || state.id === null || state.space === null) {
         this.#due.delete(name)
         return
@@ -127,7 +200,7 @@ export class DueWork {
       const idleMs = await this.#autoCommit(state.space, state.id, state)
       if (idleMs === undefined) this.#idle.delete(name)
       else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
-      const due = this.#dueOf(name, state)
+      const due = this.#dueOf(name, state, seen)
       if (due === undefined) this.#due.delete(name)
       else {
         this.#due.set(name, due)
@@ -153,16 +226,27 @@ export class DueWork {
   }
 
   /** In each session, the first archive that has not ended: they are summarised in order. */
-  #dueOf(name: string, { space, id, archives }: SessionState): Due | undefined {
+  #dueOf(name: string, { space, id, archives }: SessionState, seen: Seen): Due | undefined {
     const archive = archives.find(({ session, status }) => session === null && (status === 'pending' || status === 'running'))
     if (archive === undefined) return undefined
     const { lease } = archive
     const because = lease === null ? `${archive.number} ${archive.ended}` : `${archive.number} ${lease.at}`
     const before = this.#due.get(name)
-    if (before?.because === because) return { ...before, archive }
+    if (before?.because === because) return { ...before, archive, seen }
     const now = this.#parts.clock.monotonicMs()
     // Also its own lease runs out, if the store failed while it worked: as long as it works on it, it is renewed.
     const waitMs = lease === null ? archive.waitMs : lease.ms
-    return { name, space: space as string, session: id as string, archive, leaseAt: lease?.at ?? null, readyMs: now + waitMs, because }
+    // By the time that it can begin, what was read would have been kept for long.
+    if (waitMs > 0) seen.drop()
+    return {
+      name,
+      space: space as string,
+      session: id as string,
+      archive,
+      seen,
+      leaseAt: lease?.at ?? null,
+      readyMs: now + waitMs,
+      because,
+    }
   }
 }

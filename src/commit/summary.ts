@@ -5,6 +5,7 @@ import { branchTo, isWhole, PAST } from '../session/branch.ts'
 import type { CommitFinished } from '../session/records.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import type { Handle } from '../store/handle.ts'
+import type { Seen } from '../store/seen.ts'
 import { archiveInfo } from '../store/tasks.ts'
 import { Transcript } from '../store/transcript.ts'
 import { memoryPolicyOf } from './memory-policy.ts'
@@ -14,20 +15,26 @@ import { promptOf, summarise } from './summarise.ts'
 /** Of a session that wants neither a summary nor memories. */
 const NOTHING: SummaryAnswer = { abstract: '', overview: '', memories: [] }
 
+/** An archive to be summarised, in a state of its session, and what was read of it on the way. */
+export interface Work {
+  readonly state: SessionState
+  readonly archive: Archive
+  readonly seen: Seen
+}
+
 export async function summaryOf(
   handle: Handle,
-  archive: Archive,
+  { state, archive, seen }: Work,
   model: Model,
   signal: AbortSignal,
 ): Promise<Omit<CommitFinished, 'attempts' | 'task'>> {
-  const state = await handle.liveState()
-  const transcript = new Transcript(handle.parts, handle.id, state)
+  const transcript = new Transcript(handle.parts, handle.id, state, seen)
   const policy = memoryPolicyOf(state.policies)
   const messages: (PromptMessage & { depth: number })[] = []
   // Only what this archive takes is extracted: the rest was, by the archive or the session that took it.
   for (const [stretches, extract] of [[archive.covers, false] as const, [archive.takes, true] as const]) {
-    for await (const stored of transcript.oldestFirst(stretches)) {
-      messages.push({ ...promptOf(stored, extract && policy.drawsFrom(stored.message)), depth: stored.depth })
+    for await (const several of transcript.inOrder(stretches)) {
+      for (const stored of several) messages.push({ ...promptOf(stored, extract && policy.drawsFrom(stored.message)), depth: stored.depth })
     }
   }
   messages.sort((a, b) => a.depth - b.depth)

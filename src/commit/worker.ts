@@ -8,7 +8,7 @@
  */
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
-import type { CommitFailed, CommitLeased } from '../session/records.ts'
+import type { CommitFailed } from '../session/records.ts'
 import type { Archive } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
@@ -17,6 +17,7 @@ import { taskId } from '../store/tasks.ts'
 import { Waiter } from '../store/waiter.ts'
 import { Breaker, type BreakerStatus } from './breaker.ts'
 import { type Due, DueWork } from './due-work.ts'
+import { Holds } from './holds.ts'
 import { type Model, ModelUnavailable } from './model.ts'
 import { extractive } from './models/extractive.ts'
 import { summaryOf } from './summary.ts'
@@ -55,8 +56,12 @@ export interface WorkerStatus {
   readonly breaker: BreakerStatus
 }
 
-/** A reason at hand: without one, an error is made each time, with its trace. */
-const OVER = 'The attempt is over.'
+/** With enough to do, it looks at most this often at what has changed. */
+const NOTICE_MS = 100
+
+/** Reasons at hand: without one, an error is made each time, with its trace. */
+const STOPPED = 'The worker was stopped.'
+const WOKEN = 'There is something to do.'
 
 export class Worker {
   readonly #parts: StoreParts
@@ -70,8 +75,11 @@ export class Worker {
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #waiter: Waiter | undefined
+  readonly #holds: Holds
   /** Ends its rest. */
   #awake = new AbortController()
+  /** When it was last looked what has changed. */
+  #noticedMs = Number.NEGATIVE_INFINITY
   #completed = 0
   #failed = 0
 
@@ -96,6 +104,7 @@ export class Worker {
     this.#name = ids.next(clock.now())
     this.#due = new DueWork(this.#parts, session === undefined ? undefined : engine.name(space, session))
     this.#breaker = new Breaker(this.#parts)
+    this.#holds = new Holds({ clock, leaseMs, attemptMs })
   }
 
   get status(): WorkerStatus {
@@ -118,7 +127,7 @@ export class Worker {
 
   /** Works until nothing is due any more, also nothing that waits for another attempt or that another worker holds; or until it is stopped. */
   async drain(): Promise<void> {
-    const draining = this.#run(() => this.#due.size === 0 && this.#running.size === 0)
+    const draining = this.#run(() => this.#due.isEmpty && this.#running.size === 0)
     this.#loop ??= draining
     try {
       await draining
@@ -129,13 +138,14 @@ export class Worker {
 
   /** Looks at once at what has changed. */
   wake(): void {
-    this.#awake.abort()
+    if (this.#options.restMs > 0) this.#awake.abort(WOKEN)
     this.#waiter?.wake()
   }
 
   /** Lets go of what it holds, so that others can take it at once. */
   async stop(): Promise<void> {
-    this.#stopping.abort()
+    this.#stopping.abort(STOPPED)
+    this.#holds.stop()
     this.wake()
     await this.#loop
     await Promise.all(this.#running.values())
@@ -147,7 +157,7 @@ export class Worker {
     this.#waiter = waiter
     try {
       while (!waiter.ended) {
-        if (await this.#noticed()) {
+        if (this.#hasPlenty() || (await this.#noticed())) {
           this.#startWhatIsDue()
           if (isDone()) return
         }
@@ -161,11 +171,18 @@ export class Worker {
     }
   }
 
+  /** While there is more to begin than can be, it is not looked all the time whether there is even more. */
+  #hasPlenty(): boolean {
+    const { clock } = this.#parts
+    return clock.monotonicMs() < this.#noticedMs + NOTICE_MS && this.#due.ready().length >= this.#options.concurrency
+  }
+
   /** False if the store could not tell what has changed, this time. */
   async #noticed(): Promise<boolean> {
     try {
-      // Those that run are among the ready ones; as many again can begin at once when they end.
-      await this.#due.notice(this.#running.size + 2 * this.#options.concurrency)
+      this.#noticedMs = this.#parts.clock.monotonicMs()
+      // As many again as may run can begin at once when those end.
+      await this.#due.notice(2 * this.#options.concurrency)
       return true
     } catch (error) {
       if (error instanceof HoldfastError && error.retryable) return false
@@ -176,9 +193,10 @@ export class Worker {
   #startWhatIsDue(): void {
     for (const due of this.#due.ready()) {
       if (this.#running.size >= this.#options.concurrency || !this.#breaker.mayPass(this.#running.size)) return
-      if (this.#running.has(due.name)) continue
+      this.#due.begin(due)
       const work = this.#perform(due).finally(() => {
         this.#running.delete(due.name)
+        if (this.#running.size === 0 && this.#due.ready().length === 0) this.#holds.rest()
         this.wake()
       })
       this.#running.set(due.name, work)
@@ -198,29 +216,31 @@ export class Worker {
     if (status !== undefined) this.#onAttempt?.({ space: due.space, task: taskId(due.session, due.archive.task), status })
   }
 
-  async #attempt(handle: Handle, { archive, leaseAt }: Due): Promise<Attempt['status']> {
-    const { attempts: most, leaseMs, attemptMs } = this.#options
+  async #attempt(handle: Handle, { archive, leaseAt, seen }: Due): Promise<Attempt['status']> {
+    const { attempts: most, leaseMs } = this.#options
     const attempts = archive.attempts + 1
     const leased = { archive: archive.number, attempts, worker: this.#name, ms: leaseMs }
-    await handle.submit({}, () => archives.lease(archive.task, leased, leaseAt))
+    const { before } = await handle.submit({}, () => archives.lease(archive.task, leased, leaseAt))
     if (attempts > most) return this.#fail(handle, archive, { attempts: most, error: gaveUp(most), again: false, waitMs: 0 })
 
-    const over = new AbortController()
-    const signal = AbortSignal.any([this.#stopping.signal, over.signal])
-    const renewal = this.#renew(handle, archive.task, leased, over)
-    const deadline = this.#abortAfter(attemptMs, over)
+    const hold = this.#holds.hold(() => handle.submit({}, () => archives.lease(archive.task, leased, null)))
     try {
-      const finished = await orAborted(signal, summaryOf(handle, archive, this.#model, signal))
+      // Somebody has died while erasing: what was to be erased is shown to no model.
+      const state = before.erasing.length === 0 ? before : await handle.liveState()
+      const work = summaryOf(handle, { state, archive, seen }, this.#model, hold.signal)
+      const finished = await orAborted(hold.signal, work)
+      hold.release()
       await handle.submit({}, () => archives.finish({ ...finished, attempts, task: archive.task }, archive.erased))
       this.#breaker.succeeded()
       this.#completed++
       return 'completed'
     } catch (error) {
       if (error instanceof HoldfastError) throw error
-      return await this.#fail(handle, archive, this.#outcomeOf(error, archive, over.signal.aborted))
+      // From here on it is not renewed: a task that was given back must not be held again.
+      hold.release()
+      return await this.#fail(handle, archive, this.#outcomeOf(error, archive, hold.late))
     } finally {
-      over.abort(OVER)
-      await Promise.all([renewal, deadline])
+      hold.release()
     }
   }
 
@@ -228,8 +248,7 @@ export class Worker {
   #outcomeOf(error: unknown, { attempts: before }: Archive, late: boolean): Omit<CommitFailed, 'archive'> {
     const { attempts: most, attemptMs } = this.#options
     const message = error instanceof Error ? error.message : String(error)
-    if (this.#stopping.signal.aborted)
-      return { attempts: before, error: { code: 'STOPPED', message: 'The worker was stopped.' }, again: true, waitMs: 0 }
+    if (this.#stopping.signal.aborted) return { attempts: before, error: { code: 'STOPPED', message: STOPPED }, again: true, waitMs: 0 }
     if (error instanceof ModelUnavailable) {
       this.#breaker.failed(error.retryAfterMs)
       return { attempts: before, error: { code: 'UNAVAILABLE', message }, again: true, waitMs: 0 }
@@ -251,26 +270,6 @@ export class Worker {
     if (!outcome.again) this.#failed++
     await handle.submit({}, () => archives.fail(archive.task, { archive: archive.number, ...outcome }, this.#name))
     return outcome.again ? 'pending' : 'failed'
-  }
-
-  /** Shows that it lives, until the attempt is over; if the lease is lost, so is the attempt. */
-  async #renew(handle: Handle, task: string, leased: CommitLeased, over: AbortController): Promise<void> {
-    for (;;) {
-      await this.#parts.clock.sleep(leased.ms / 3, over.signal)
-      if (over.signal.aborted) return
-      try {
-        await handle.submit({}, () => archives.lease(task, leased, null))
-      } catch (error) {
-        if (error instanceof HoldfastError && error.retryable) continue
-        over.abort()
-        return
-      }
-    }
-  }
-
-  async #abortAfter(ms: number, over: AbortController): Promise<void> {
-    await this.#parts.clock.sleep(ms, over.signal)
-    over.abort()
   }
 }
 

@@ -107,7 +107,7 @@ export interface Journal {
 
   /**
    * Compare-and-append: writes `group` if the segment's end is `at`, and otherwise nothing (`moved`). The first append makes segment
-   * 0. The group must begin with the lead-in and end with a newline. Durable on return, unless `sync` is false.
+   * 0. The group must begin with the lead-in and end with a newline. Durable on return, unless `sync` is false or `later` is true.
    *
    * `placed` is how many bytes of the group stand where they must: all of them, or fewer after a full disk, a failed write or a race
    * lost inside the write. Lines that lie wholly inside count, the others never will.
@@ -175,6 +175,8 @@ export interface AppendOptions {
   readonly urgent?: boolean
   /** False for the seal of a segment that can no longer be synced. */
   readonly sync?: boolean
+  /** It need not be durable on return, if the engine can do with less then; it is once something behind it is, or after `sync`. */
+  readonly later?: boolean
   /** Called, if the engine can, as soon as the whole group stands and before it is durable: for work to be done while the disk works. */
   readonly standing?: () => void
 }

@@ -9,7 +9,7 @@
  * The first `commit.finished` counts; whoever comes later finds the task completed and is refused.
  */
 import { HoldfastError } from '../errors.ts'
-import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, without } from './branch.ts'
+import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, samePoint, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './command.ts'
 import type { Operation } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
@@ -19,11 +19,15 @@ import type { Archive, Point, SessionState, Stretch } from './state.ts'
 /** The head on which it was chosen what a commit takes has left the branch: choose anew, or less than was to be kept may stay live. */
 export class BoundaryLeft extends Error {}
 
-/** Takes everything live up to a message, which was chosen on a head. Nothing live there: nothing is written. */
-export function commit(terms: Terms, boundary: Point, chosenOn: Point): Operation<SessionState, Outcome> {
+/**
+ * Takes everything live up to a message, which was chosen on a head. Nothing live there: nothing is written. With `still`, that must be the head still:
+ * what it was chosen on may have been late, and then more than was to be kept would stay live.
+ */
+export function commit(terms: Terms, boundary: Point, chosenOn: Point, still = false): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
+    if (still && !samePoint(state.head, chosenOn)) return { refuse: new BoundaryLeft() }
     if (boundary.n === 0) return unchanged(state)
-    if (!isPointOn(state, branchTo(state, state.head), chosenOn)) return { refuse: new BoundaryLeft() }
+    if (!still && !isPointOn(state, branchTo(state, state.head), chosenOn)) return { refuse: new BoundaryLeft() }
     const request = requestOf(state, boundary)
     if (request === undefined) return unchanged(state)
     return unless(tooMany('archives', state.archives.length + 1), write(state, 'commit.requested', request, terms))
@@ -79,10 +83,12 @@ function onTask(
 
 /** Takes a task, or renews the lease on it. `seen` is the lease that the worker takes for expired, by its position. */
 export function lease(task: string, leased: CommitLeased, seen: number | null): Operation<SessionState, Outcome> {
-  return onTask({ number: leased.archive, task }, {}, (state, { status, lease: held }) => {
+  const operation = onTask({ number: leased.archive, task }, {}, (state, { status, lease: held }) => {
     const open = status === 'pending' || (status === 'running' && (held?.worker === leased.worker || held?.at === seen))
     return open ? write(state, 'commit.leased', leased, {}) : { refuse: lost(status) }
   })
+  // Of a machine that lost its power no worker is left that could hold it.
+  return { ...operation, fleeting: true }
 }
 
 /** What came of a commit elsewhere. */

@@ -10,6 +10,11 @@ export interface Operation<S, R> {
   readonly readOnly?: boolean
   /** Removes something, so it may use the space kept in reserve. */
   readonly urgent?: boolean
+  /**
+   * Of use to living processes alone, such as a lease: neither what it writes nor what it was decided on need be durable when it is answered.
+   * Whoever shows it to anybody makes it durable first.
+   */
+  readonly fleeting?: boolean
   decide(state: S, known: Known): Decision<R>
   /** Called at once when it is refused or fails, before anything that waits behind it is decided. */
   readonly refused?: (error: unknown) => void

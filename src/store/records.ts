@@ -63,10 +63,15 @@ export class Records {
 
   /** The same records, the last one first. */
   async *backward(first: number, last: number): AsyncGenerator<Found> {
+    for await (const several of this.severalBackward(first, last)) yield* several
+  }
+
+  /** The same, as many together as were read together; each is decoded when it is asked for. */
+  async *severalBackward(first: number, last: number): AsyncGenerator<Iterable<Found>> {
     const newest = this.#newestIf(last)
-    if (newest === undefined) return yield* this.#anyBackward(first, last)
-    yield* this.#segmentBackward(newest, { first: Math.max(first, newest), last })
-    if (first < newest) yield* this.#anyBackward(first, newest - 1)
+    if (newest !== undefined) yield* this.#segmentBackward(newest, { first: Math.max(first, newest), last })
+    if (newest !== undefined && first >= newest) return
+    for await (const found of this.#anyBackward(first, newest === undefined ? last : newest - 1)) yield [found]
   }
 
   /**
@@ -107,10 +112,12 @@ export class Records {
       const segment = segments[i] as number
       const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
       const carried = [...(await this.#carriedFrom(segments, i, bounds)).values()]
-      for await (const found of this.#segmentBackward(segment, bounds)) {
-        while ((carried.at(-1)?.at ?? -1) > found.at) yield carried.pop() as Found
-        if (carried.at(-1)?.at === found.at) carried.pop()
-        yield found
+      for await (const several of this.#segmentBackward(segment, bounds)) {
+        for (const found of several) {
+          while ((carried.at(-1)?.at ?? -1) > found.at) yield carried.pop() as Found
+          if (carried.at(-1)?.at === found.at) carried.pop()
+          yield found
+        }
       }
       yield* carried.reverse()
     }
@@ -151,35 +158,43 @@ export class Records {
     }
   }
 
-  async *#segmentBackward(segment: number, { first, last }: Bounds): AsyncGenerator<Found> {
-    const newest: Found[] = []
-    for await (const found of this.#segmentForward(segment, { first: last, last })) newest.push(found)
-    yield* newest
+  async *#segmentBackward(segment: number, { first, last }: Bounds): AsyncGenerator<Iterable<Found>> {
     let size = 2 * FIRST_BYTES
-    for (let end = last; end > first; ) {
+    // Where the last one ends is not known; as a rule it is read with those before it.
+    let behind = FIRST_BYTES
+    for (let end = last; end > first || behind > 0; ) {
       const begin = Math.max(first, end - size)
-      const lines = await this.#lines(segment, begin, end)
+      const lines = await this.#lines(segment, begin, end + behind, behind > 0 ? last : end - 1)
+      if (behind > 0 && lines.at(-1)?.at !== last) {
+        yield await this.#last(segment, last)
+        behind = 0
+        continue
+      }
+      behind = 0
       // Unless it begins where reading ends, the first line is likely to be the end of one.
       const whole = begin === first ? lines : lines.slice(1)
       if (whole.length === 0 && begin > first) {
         size *= 2
         continue
       }
-      for (const line of whole.toReversed()) {
-        const found = recordIn(line)
-        if (found !== undefined) yield found
-      }
+      yield decodedBackward(whole)
       end = begin === first ? first : (whole[0] as Line).at
       size = WINDOW_BYTES
     }
   }
 
-  async #lines(segment: number, begin: number, end: number): Promise<Line[]> {
+  async #last(segment: number, at: number): Promise<Found[]> {
+    for await (const found of this.#segmentForward(segment, { first: at, last: at })) return [found]
+    return []
+  }
+
+  /** Lines of a stretch, up to those that begin at `last`. */
+  async #lines(segment: number, begin: number, end: number, last: number): Promise<Line[]> {
     const lines: Line[] = []
-    for (let from = begin; from < end; ) {
+    for (let from = begin; from <= last; ) {
       const chunk = await this.#journal.read(segment, from, end - from)
       if (chunk === undefined || chunk.next === from) break
-      lines.push(...chunk.lines.filter(({ at }) => at < end))
+      for (const line of chunk.lines) if (line.at <= last) lines.push(line)
       from = chunk.next
     }
     return lines
@@ -238,6 +253,13 @@ interface Known {
 interface Bounds {
   readonly first: number
   readonly last: number
+}
+
+function* decodedBackward(lines: readonly Line[]): Generator<Found> {
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const found = recordIn(lines[i] as Line)
+    if (found !== undefined) yield found
+  }
 }
 
 /** The record of a line that stands where it says. */

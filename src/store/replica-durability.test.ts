@@ -275,3 +275,38 @@ describe('a group of which only a part stands', () => {
     expect((await elsewhere().read()).state).toEqual(texts)
   })
 })
+
+describe('what is of use to living processes alone', () => {
+  const lease: Operation<Texts, string> = { ...write('a lease'), fleeting: true }
+
+  test('is answered without waiting for the disk, and made durable before anybody is shown it', async () => {
+    const synced: (boolean | undefined)[] = []
+    over.append = (segment, at, group, options) => {
+      synced.push(options?.later !== true)
+      return inner.append(segment, at, group, options)
+    }
+    const gate = new Gate()
+    const one = replica()
+    await one.submit(write('a'))
+    over.sync = () => gate.wait().then(() => true)
+    expect(await one.submit(lease)).toBe('a lease')
+    expect(await one.glance()).toEqual(['a', 'a lease'])
+    const shown = one.read()
+    await gate.reached
+    gate.open()
+    expect((await shown).state).toEqual(['a', 'a lease'])
+    await one.submit(write('b'))
+    expect(synced).toEqual([true, false, true])
+  })
+
+  test('is durable all the same if somebody else waits for the same write', async () => {
+    const synced: boolean[] = []
+    over.append = (segment, at, group, options) => {
+      synced.push(options?.later !== true)
+      return inner.append(segment, at, group, options)
+    }
+    const one = replica()
+    await Promise.all([one.submit(lease), one.submit(write('a'))])
+    expect(synced).toEqual([true])
+  })
+})

@@ -19,46 +19,25 @@ import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 import { type Counted, countedAt } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
-import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
-import type { Draft, JsonObject, SealReason } from '../record/record.ts'
-import type { Decision, Known, Operation } from '../session/decision.ts'
+import { type Body, encodeBody, Group } from '../record/line.ts'
+import type { Draft, SealReason } from '../record/record.ts'
+import type { Decision, Operation } from '../session/decision.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { type Damage, type PlacedGroup, Tail } from './tail.ts'
+import { decide, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
   readonly model: Model<S>
   readonly clock: Clock
   readonly ids: Ids
+  /** Is told of every record that is read, in order. */
+  readonly witness?: ((counted: Counted) => void) | undefined
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
 }
 
 const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
-
-/** A caller that waits. `R` is whatever its operation answers. */
-interface Waiting<S> {
-  readonly operation: Operation<S, unknown>
-  readonly id: string
-  readonly at: string
-  body: Body | undefined
-  /** What the body was made from. */
-  payload: JsonObject | undefined
-  /** What sealed segments know of its keys. */
-  known: ReadonlyMap<KeyHash, KeyEntry>
-  /** Up to which segment its keys were looked up. */
-  knownBefore: number
-  readonly resolve: (answer: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
-/** What one waiting operation comes to, if the group stands. */
-interface Planned<S> {
-  readonly waiting: Waiting<S>
-  readonly decision: Decision<unknown>
-  /** Of its record; undefined if it writes none. */
-  readonly place: Place | undefined
-}
 
 interface Plan<S> extends PlacedGroup<S> {
   readonly planned: readonly Planned<S>[]
@@ -77,7 +56,7 @@ export class Replica<S> {
   constructor(options: ReplicaOptions<S>) {
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
-    this.#tail = new Tail(options.journal, options.model)
+    this.#tail = new Tail(options.journal, options.model, { witness: options.witness })
   }
 
   /** Carries out an operation. Resolves with its answer once everything that it rests on is durable. */
@@ -128,6 +107,16 @@ export class Replica<S> {
     while (this.busy) await this.idle()
     this.#tail.unload(failure)
     await this.read()
+  }
+
+  /** The state as it is now, which may vanish at a power loss: to find out what there is to do, and to be shown to nobody. */
+  glance(): Promise<S> {
+    return this.submit({ readOnly: true, fleeting: true, decide: (state) => ({ answer: state }) })
+  }
+
+  /** The state as this process knows it, without asking anybody: it may be late. Undefined if nothing is known. */
+  get known(): S | undefined {
+    return this.#tail.loaded ? this.#tail.state : undefined
   }
 
   /** What is known of keys in the current incarnation: the last record that holds each. */
@@ -196,6 +185,7 @@ export class Replica<S> {
   async #carryOut(waiting: Waiting<S>[]): Promise<Waiting<S>[]> {
     const tail = this.#tail
     const writes = waiting.some(({ operation }) => operation.readOnly !== true)
+    let loadedNow = false
     for (let races = 0; ; races++) {
       if (races > this.#limits.races) {
         throw new HoldfastError('UNAVAILABLE', `Other writers were first ${races} times. Nothing was written; try again.`, {
@@ -203,21 +193,26 @@ export class Replica<S> {
         })
       }
       if (races > 8) await this.#options.clock.sleep(this.#options.ids.random() * Math.min(races, 50))
-      if (!tail.loaded) await tail.load()
+      if (!tail.loaded) {
+        await tail.load()
+        loadedNow = true
+      }
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
       const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
       if (sealing !== undefined) await sealing
       const asking = waiting.filter((item) => this.#mustLookUp(item))
       if (asking.length > 0) await this.#lookUp(asking)
       const plan = this.#plan(waiting)
+      const fleeting = plan.planned.every(({ waiting: { operation } }) => operation.fleeting === true)
       if (plan.opens !== undefined) {
         this.#requireKnown()
         await this.#seal(plan.opens)
         continue
       }
       if (plan.counted.length === 0) {
-        if (await tail.pull()) continue
-        await tail.makeDurable()
+        // What was loaded after it was asked for is as new as it must be.
+        if (!(fleeting && loadedNow) && (await tail.pull())) continue
+        if (!fleeting) await tail.makeDurable()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }
@@ -226,8 +221,9 @@ export class Replica<S> {
       const appended = await this.#options.journal.append(tail.segment, tail.end, bytes, {
         hurry: races >= this.#limits.racesBeforeHurry,
         urgent: plan.urgent,
+        later: fleeting,
         standing: () => {
-          tail.accept(plan)
+          tail.accept(plan, { synced: !fleeting })
           accepted = true
         },
       })
@@ -238,8 +234,8 @@ export class Replica<S> {
       }
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
-        if (!accepted) tail.accept(plan)
-        if (!tail.durable) await tail.makeDurable()
+        if (!accepted) tail.accept(plan, { synced: !fleeting })
+        if (!tail.durable && !fleeting) await tail.makeDurable()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       } catch (error) {
@@ -419,29 +415,4 @@ export class Replica<S> {
     const payload = from === undefined ? { why } : { why, from }
     return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload })
   }
-}
-
-/**
- * Tells everybody, but for those who only read while others could not write: a full disk can be read. Returns those who go on waiting.
- */
-function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): Waiting<S>[] {
-  const readers = waiting.filter(({ operation }) => operation.readOnly === true)
-  const kept = error instanceof HoldfastError && error.outcome === 'none' && readers.length < waiting.length ? readers : []
-  for (const item of waiting) if (!kept.includes(item)) item.reject(error)
-  return kept
-}
-
-/** A mistake inside one operation is told to its caller and stops no other. */
-function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<unknown> {
-  try {
-    return item.operation.decide(state, known)
-  } catch (error) {
-    return { refuse: error as Error }
-  }
-}
-
-function settle<S>({ waiting, decision, place }: Planned<S>): void {
-  if ('refuse' in decision) waiting.reject(decision.refuse)
-  else if (decision.write === undefined) waiting.resolve(decision.answer)
-  else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import type { Counted } from '../record/fold.ts'
 import type { Limits } from '../record/limits.ts'
 import { sessionModel } from '../session/model.ts'
 import type { SessionState } from '../session/state.ts'
@@ -42,14 +43,14 @@ export class Replicas {
     return held
   }
 
-  /** A replica that is not kept: for whoever looks at many sessions once. */
-  once(name: string): Held {
+  /** A replica that is not kept: for whoever looks at many sessions once. A new one tells a witness which records it reads. */
+  once(name: string, witness?: (counted: Counted) => void): Held {
     const journal = this.#engine.journal(name)
     const { segmentBytes } = this.#limits
     return (
       this.#held.get(name) ?? {
         journal,
-        replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes } }),
+        replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness }),
       }
     )
   }

@@ -26,12 +26,20 @@ export interface PlacedGroup<S> {
   readonly state: S
 }
 
+interface TailOptions {
+  /** False for who needs no keys. */
+  readonly readsKeys?: boolean
+  /** Is told of every record that is read, in order. */
+  readonly witness?: ((counted: Counted) => void) | undefined
+}
+
 const NEWLINE = Buffer.from('\n')
 
 export class Tail<S> {
   readonly #journal: Journal
   readonly #model: Model<S>
   readonly #readsKeys: boolean
+  readonly #witness: TailOptions['witness']
 
   keys: SegmentKeys
   damage: Damage[] = []
@@ -62,11 +70,11 @@ export class Tail<S> {
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
   #suspectFrom: number | undefined
 
-  /** `readsKeys` is false for who needs none. */
-  constructor(journal: Journal, model: Model<S>, { readsKeys = true }: { readonly readsKeys?: boolean } = {}) {
+  constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness }: TailOptions = {}) {
     this.#journal = journal
     this.#model = model
     this.#readsKeys = readsKeys
+    this.#witness = witness
     this.#state = model.initial
     this.keys = new SegmentKeys(model)
   }
@@ -202,10 +210,10 @@ export class Tail<S> {
   }
 
   /**
-   * Takes in a group that this process has placed and is syncing: if that fails, everything is unloaded. What others wrote before it in
+   * Takes in a group that this process has placed and is syncing, unless `synced` is false: if that fails, everything is unloaded. What others wrote before it in
    * other segments is not durable yet.
    */
-  accept({ group, counted, applied, keys, state }: PlacedGroup<S>): void {
+  accept({ group, counted, applied, keys, state }: PlacedGroup<S>, { synced = true }: { readonly synced?: boolean } = {}): void {
     if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
     for (const record of counted) {
       this.#fold.accept(record)
@@ -222,7 +230,8 @@ export class Tail<S> {
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
-    this.#unsynced.delete(this.segment)
+    if (synced) this.#unsynced.delete(this.segment)
+    else this.#unsynced.add(this.segment)
   }
 
   /** Whether everything that was taken in is durable. */
@@ -371,6 +380,7 @@ export class Tail<S> {
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       this.#hasErasure ||= verdict.record.type === 'message.erased'
       if (this.#readsKeys) this.keys.add(verdict)
+      this.#witness?.(verdict)
     }
   }
 

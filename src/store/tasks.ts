@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
-import type { Archive, Point, TaskStatus } from '../session/state.ts'
+import type { Archive, Point, SessionState, TaskStatus } from '../session/state.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
@@ -64,13 +64,18 @@ export async function commit(handle: Handle, options: CommitOptions): Promise<Co
   const retention = checkRetention(options)
   const { key, expect } = options
   const terms = handle.terms('commit', retention, options)
-  for (;;) {
-    const state = await handle.liveState()
+  for (let tries = 0; ; tries++) {
+    // As a rule this process knows the session as it is: then the commit is one record and nothing else. If it does not, it is decided anew.
+    const known = tries === 0 ? liveAndWhole(handle.held.replica.known) : undefined
+    const state = known ?? (await handle.liveState())
     const boundary = await boundaryOf(new Transcript(handle.parts, handle.id, state), state, retention)
+    if (boundary === undefined && known !== undefined) continue
     // Also where nothing would be taken, a repeated call has to be answered with its first outcome, and a condition has to hold.
     if (boundary === undefined && key === undefined && expect === undefined) return skipped(state.head.n - state.archived.n)
     try {
-      const outcome = await handle.submit(terms, (full) => archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head))
+      const outcome = await handle.submit(terms, (full) =>
+        archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head, known !== undefined),
+      )
       const made = madeBy(outcome, boundary)
       if (made === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
       return { status: 'accepted', task: new Task(handle, made), archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
@@ -79,6 +84,11 @@ export async function commit(handle: Handle, options: CommitOptions): Promise<Co
       if (!(error instanceof archives.BoundaryLeft)) throw error
     }
   }
+}
+
+/** A state on which a commit can be chosen without reading the journal first. */
+function liveAndWhole(state: SessionState | undefined): SessionState | undefined {
+  return state?.status === 'live' && state.erasing.length === 0 ? state : undefined
 }
 
 /** The archive that a commit made, or had made. Nothing is read for it: what was written is told, whatever happens behind it. */

@@ -15,6 +15,7 @@ import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
 import type { Found } from './records.ts'
 import { type OwnReplacements, Replacements } from './replacements.ts'
+import type { Seen } from './seen.ts'
 
 /** A message as it is kept. */
 export interface StoredMessage {
@@ -113,11 +114,14 @@ interface Cut {
 export class Transcript {
   readonly #session: string
   readonly #state: SessionState
+  readonly #seen: Seen | undefined
   readonly #journals: Journals
   readonly #replacements: Replacements
 
-  constructor(parts: StoreParts, session: string, state: SessionState) {
+  /** `seen`: what was read of this session's own journal just now. */
+  constructor(parts: StoreParts, session: string, state: SessionState, seen?: Seen) {
     this.#session = session
+    this.#seen = seen
     this.#state = state
     this.#journals = new Journals(parts, session)
     this.#replacements = new Replacements(this.#journals, session, state)
@@ -150,16 +154,20 @@ export class Transcript {
   /** The same, with where they stand. */
   async *newestPlaced(stretches: readonly Stretch[]): AsyncGenerator<Placed> {
     for await (const placed of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      const [shown] = await this.#replacements.shown([placed])
-      yield { ...placed, stored: shown as StoredMessage }
+      if (this.#state.replaced === 0) yield placed
+      else yield { ...placed, stored: (await this.#replacements.shown([placed]))[0] as StoredMessage }
     }
   }
 
   /** The same, oldest first. */
   async *oldestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
-    for await (const message of this.#forward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      const [shown] = await this.#replacements.shown([message])
-      yield shown as StoredMessage
+    for await (const several of this.inOrder(stretches)) yield* several
+  }
+
+  /** The same, those of one record at a time. */
+  async *inOrder(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage[]> {
+    for await (const several of this.#records(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
+      yield await this.#replacements.shown(several)
     }
   }
 
@@ -297,17 +305,23 @@ export class Transcript {
   }
 
   async *#forward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
+    for await (const several of this.#records(pieces)) yield* several
+  }
+
+  async *#records(pieces: readonly Piece[]): AsyncGenerator<Placed[]> {
     for (const piece of pieces) {
-      for await (const found of this.#journals.records(piece.journal).forward(piece.first, piece.last)) {
-        if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece)
+      const { journal, first, last } = piece
+      const seen = journal === this.#session ? this.#seen?.between(first, last) : undefined
+      for await (const found of seen ?? this.#journals.records(journal).forward(first, last)) {
+        if (found.record.type === 'messages.appended') yield this.#messagesIn(found, piece)
       }
     }
   }
 
   async *#backward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
     for (const piece of pieces.toReversed()) {
-      for await (const found of this.#journals.records(piece.journal).backward(piece.first, piece.last)) {
-        if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
+      for await (const several of this.#journals.records(piece.journal).severalBackward(piece.first, piece.last)) {
+        for (const found of several) if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
       }
     }
   }

@@ -219,3 +219,23 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
       expect(await store.memories({ owner: 'ann' })).toEqual([])
     }))
 })
+
+test('a commit takes what another process has appended, and leaves alone what that one has committed, also if it knew nothing of it', () =>
+  withDirectory(async (directory) => {
+    const [here, there] = [await openStore(directory), await openStore(directory)]
+    try {
+      const [session, other] = [await here.session('s'), await there.session('s')]
+      await appendAll(session, 'a', 'b')
+      await appendAll(other, 'c', 'd', 'e')
+      expect(await session.commit({ keep: 1 })).toMatchObject({ status: 'accepted', messageCount: 4 })
+      expect(await liveIds(session)).toBe('e')
+      // Here nothing seems to be live but what is kept; there, something is.
+      await appendAll(other, 'f')
+      expect(await session.commit({ keep: 1 })).toMatchObject({ status: 'accepted', messageCount: 1 })
+      await other.commit()
+      expect(await session.commit({ keep: 0 })).toMatchObject({ status: 'skipped' })
+      expect(await liveIds(session)).toBe('')
+    } finally {
+      await Promise.all([here.close(), there.close()])
+    }
+  }))

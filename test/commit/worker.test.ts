@@ -281,3 +281,24 @@ test('a worker that rests looks at nothing until its rest is over, or it is woke
   expect(await later.completed()).toMatchObject({ status: 'completed' })
   await worker.stop()
 })
+
+test('workers that begin together share what is due, and what another one leaves behind is not forgotten', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const store = await openStore(engine)
+  const tasks: Task[] = []
+  for (let i = 0; i < 60; i++) {
+    const session = await store.session(`s${i}`)
+    await appendAll(session, 'a')
+    tasks.push(await commitOf(session))
+  }
+  const models = [new StubModel(), new StubModel()]
+  const workers = models.map((model) => new Worker(store, { model, concurrency: 4 }))
+  // One of a third kind takes some of them, and dies: its leases run out.
+  const dead = new Worker(await openStore(engine, { clock: new HandClock() }), { model: manual().model, concurrency: 3, leaseMs: 500 })
+  dead.start()
+  await vi.waitFor(() => expect(dead.status.running).toBe(3))
+  await Promise.all(workers.map((worker) => worker.drain()))
+  for (const task of tasks) expect((await task.info()).status).toBe('completed')
+  expect(workers.map(({ status }) => status.completed).reduce((sum, one) => sum + one)).toBe(60)
+  expect(models.flatMap(({ requests }) => requests)).toHaveLength(60)
+})

@@ -48,6 +48,8 @@ const LEAST_REQUEST = 12
 const MOST_CHARACTERS = 600
 
 const TOOL_LINE = /^\[(call|result|error) (\S{1,300})(?: ([\w.:/-]{1,100}))?/gm
+const TOOL_START = /^\[(?:file|call|result|error) /
+const TOOL_START_CHARACTERS = '[result '.length
 const TOOL_HEAD = /^\[(?:result|error) \S{1,300} /
 const IN_OUTPUT =
   /(?:Error|Exception|Fatal|FAIL(?:ED)?|Panic): |Traceback \(|^\[error |\bexit(?:ed with)? (?:code|status) [1-9]|^(?:fatal|panic|error)(?:\[\w+\])?: /
@@ -106,9 +108,12 @@ function partsOf(message: PromptMessage): Part[] {
 }
 
 function toolsAt(text: string): number {
-  if (/^\[(?:file|call|result|error) /.test(text)) return 0
-  const found = ['\n[file ', '\n[call ', '\n[result ', '\n[error '].map((start) => text.indexOf(start)).filter((at) => at !== -1)
-  return found.length === 0 ? -1 : Math.min(...found) + 1
+  if (TOOL_START.test(text)) return 0
+  // Most texts have no line that begins like that.
+  for (let at = text.indexOf('\n['); at !== -1; at = text.indexOf('\n[', at + 1)) {
+    if (TOOL_START.test(text.slice(at + 1, at + 1 + TOOL_START_CHARACTERS))) return at + 1
+  }
+  return -1
 }
 
 function toolsOf(parts: readonly Part[]): { calls: Map<string, string>; results: Set<string> } {

@@ -3,7 +3,7 @@
  * searched once for each word. Of scripts without spaces the terms are pairs of characters, which is why their words below have two.
  */
 
-export const IGNORED = 1
+const IGNORED = 1
 export const ERROR = 2
 export const FIX = 4
 export const DECISION = 8
@@ -61,9 +61,10 @@ const WORDS: readonly (readonly [flag: number, words: string])[] = [
 
 const SLOTS = 1 << 14
 const HASHES = new Int32Array(SLOTS)
-const FLAGS = new Uint8Array(SLOTS)
+/** By the slot that a word's term is, or one behind it: 0 where no word is. */
+export const FLAGS = new Uint8Array(SLOTS)
 
-export const TERMS = 1 << 14
+const TERMS = 1 << 14
 
 /** The next value of a hash, for one more character. A text's hash begins with 0. */
 export function hashed(hash: number, code: number): number {
@@ -71,13 +72,13 @@ export function hashed(hash: number, code: number): number {
 }
 
 /** Small enough to be the index of a table of counts. */
-export function termOf(hash: number): number {
+function termOf(hash: number): number {
   return (hash ^ (hash >>> 14)) & (TERMS - 1)
 }
 
-/** What is known of the word with this hash. */
-export function flagsOf(hash: number): number {
-  let slot = termOf(hash)
+/** What is known of the word with this hash, and the term that comes of it. */
+export function flagsOf(hash: number, term: number): number {
+  let slot = term
   while (FLAGS[slot] !== 0) {
     if (HASHES[slot] === hash) return FLAGS[slot] as number
     slot = (slot + 1) & (SLOTS - 1)

@@ -47,6 +47,8 @@ export interface JournalParts {
 
 const MOVED: Appended = { moved: true, placed: 0 }
 const NEWLINE = Buffer.from('\n')
+/** By how much more is read where a line goes on behind what was read. */
+const GROWTH = 8
 
 export class FilesJournal implements Journal {
   readonly name: string
@@ -310,7 +312,7 @@ export class FilesJournal implements Journal {
   /** Bytes were written up to `end`, wherever that is by now: begins to make them durable. Undefined where that is not wanted. */
   #beginSync(open: Segment, end: number, options: AppendOptions): Promise<boolean> | undefined {
     open.see(end)
-    if (options.sync === false) return undefined
+    if (options.sync === false || options.later === true) return undefined
     const synced = open.sync()
     // Whoever finds out first that nothing stands does not wait for it.
     synced.catch(() => undefined)
@@ -429,7 +431,7 @@ async function writeSoon(open: Segment, group: Uint8Array): Promise<Attempt> {
 async function readLines(open: Segment, from: number, limit: number, syncBytes: number): Promise<Chunk | undefined> {
   const { end, opened } = open
   if (end === undefined) return undefined
-  for (let length = Math.min(limit, end - from); length > 0; length = Math.min(length * 2, end - from)) {
+  for (let length = Math.min(limit, end - from); length > 0; length = Math.min(length * GROWTH, end - from)) {
     const offset = from - open.first
     const bytes = length <= syncBytes ? open.file.readSync(offset, length) : await open.file.read(offset, length)
     const { lines, next } = splitLines(bytes, from)

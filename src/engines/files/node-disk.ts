@@ -1,19 +1,24 @@
 /** The real disk. Nothing but a translation of the port into Node's calls: no policy, no retries. */
 import {
+  close as closeFile,
   closeSync,
   constants,
   fdatasync,
   fstatSync,
   fsync,
+  open as openFile,
   openSync,
+  read,
+  readdir,
   readdirSync,
   readFileSync,
   readSync,
   realpathSync,
   watch,
+  write,
   writeSync,
 } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
+import { mkdir, open, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
 
@@ -23,7 +28,11 @@ const FLAGS = { append: O_RDWR | O_APPEND, create: O_RDWR | O_APPEND | O_CREAT, 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
 export const nodeDisk: Disk = {
-  open: async (path, mode) => new NodeFile(await open(path, FLAGS[mode], 0o600)),
+  // Through numbers and callbacks: a FileHandle, and a promise of it for each call, take longer than most of what is asked of them.
+  open: (path, mode) =>
+    new Promise((resolve, reject) => {
+      openFile(path, FLAGS[mode], 0o600, (error, fd) => (error === null ? resolve(new NodeFile(fd)) : reject(error)))
+    }),
 
   makeDirectory: async (path) => {
     try {
@@ -33,7 +42,7 @@ export const nodeDisk: Disk = {
     }
   },
 
-  list: (path) => readdir(path),
+  list: (path) => new Promise((resolve, reject) => readdir(path, (error, names) => (error === null ? resolve(names) : reject(error)))),
   remove: (path) => unlink(path),
   rename: (from, to) => rename(from, to),
 
@@ -41,7 +50,7 @@ export const nodeDisk: Disk = {
     // Through a handle of its own: what is opened for appending writes to the end, whatever it is told.
     const handle = await open(path, O_RDWR)
     try {
-      const file = new NodeFile(handle)
+      const file = new NumberedFile(handle.fd)
       if (!file.readSync(offset, was.length).equals(was)) return false
       for (let done = 0; done < bytes.length; ) done += writeSync(handle.fd, bytes, done, bytes.length - done, offset + done)
       if (sync) await file.sync()
@@ -53,13 +62,7 @@ export const nodeDisk: Disk = {
 
   syncDirectory: async (path) => {
     // Windows cannot open a directory to sync it; docs/format.md states it as a limit.
-    if (process.platform === 'win32') return
-    const handle = await open(path, O_RDONLY)
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    if (process.platform !== 'win32') await sharedSync(path)
   },
 
   fileSystem: async (path) => {
@@ -91,9 +94,6 @@ export const blockingDisk: Disk = {
   ...nodeDisk,
   open: async (path, mode) => new BlockingFile(openSync(path, FLAGS[mode], 0o600)),
   list: async (path) => readdirSync(path),
-  syncDirectory: async (path) => {
-    if (process.platform !== 'win32') await sharedSync(path)
-  },
   fileSystem: async (path) => {
     if (process.platform !== 'linux') return undefined
     const found = mountOf(realpathSync(path), readFileSync('/proc/self/mountinfo', 'utf8'))
@@ -109,7 +109,10 @@ interface Sync {
 
 const syncing = new Map<string, Sync>()
 
-/** Sessions that are looked at together lie in the same directory: who comes while a sync of it is under way shares the next one. */
+/**
+ * Sessions that are looked at together lie in the same directory: who comes while a sync of it is under way shares the next one. To open and to close a
+ * directory is not worth a thread: whoever syncs it has just found something in it.
+ */
 function sharedSync(path: string): Promise<void> {
   const running = syncing.get(path)
   if (running === undefined) return beginSync(path)
@@ -176,30 +179,36 @@ class NumberedFile {
 }
 
 class NodeFile extends NumberedFile implements DiskFile {
-  readonly #handle: FileHandle
+  readonly #fd: number
 
-  constructor(handle: FileHandle) {
-    super(handle.fd)
-    this.#handle = handle
+  constructor(fd: number) {
+    super(fd)
+    this.#fd = fd
   }
 
   async read(offset: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length)
     let done = 0
     while (done < length) {
-      const { bytesRead } = await this.#handle.read(buffer, done, length - done, offset + done)
-      if (bytesRead === 0) break
-      done += bytesRead
+      const count = await this.#readInto(buffer, done, offset + done)
+      if (count === 0) break
+      done += count
     }
     return buffer.subarray(0, done)
   }
 
-  async write(bytes: Uint8Array): Promise<number> {
-    return (await this.#handle.write(bytes)).bytesWritten
+  write(bytes: Uint8Array): Promise<number> {
+    return new Promise((resolve, reject) => write(this.#fd, bytes, (error, count) => (error === null ? resolve(count) : reject(error))))
   }
 
   close(): Promise<void> {
-    return this.#handle.close()
+    return new Promise((resolve, reject) => closeFile(this.#fd, (error) => (error == null ? resolve() : reject(error))))
+  }
+
+  #readInto(buffer: Buffer, done: number, position: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      read(this.#fd, buffer, done, buffer.length - done, position, (error, count) => (error === null ? resolve(count) : reject(error)))
+    })
   }
 }
 

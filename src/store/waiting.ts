@@ -1,0 +1,55 @@
+/** Callers that wait for a replica: what each of them wants, what it comes to, and how they are answered. */
+import { HoldfastError } from '../errors.ts'
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { Body, Place } from '../record/line.ts'
+import type { JsonObject } from '../record/record.ts'
+import type { Decision, Known, Operation } from '../session/decision.ts'
+
+/** A caller that waits. `R` is whatever its operation answers. */
+export interface Waiting<S> {
+  readonly operation: Operation<S, unknown>
+  readonly id: string
+  readonly at: string
+  body: Body | undefined
+  /** What the body was made from. */
+  payload: JsonObject | undefined
+  /** What sealed segments know of its keys. */
+  known: ReadonlyMap<KeyHash, KeyEntry>
+  /** Up to which segment its keys were looked up. */
+  knownBefore: number
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What one waiting operation comes to, if the group stands. */
+export interface Planned<S> {
+  readonly waiting: Waiting<S>
+  readonly decision: Decision<unknown>
+  /** Of its record; undefined if it writes none. */
+  readonly place: Place | undefined
+}
+
+/**
+ * Tells everybody, but for those who only read while others could not write: a full disk can be read. Returns those who go on waiting.
+ */
+export function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): Waiting<S>[] {
+  const readers = waiting.filter(({ operation }) => operation.readOnly === true)
+  const kept = error instanceof HoldfastError && error.outcome === 'none' && readers.length < waiting.length ? readers : []
+  for (const item of waiting) if (!kept.includes(item)) item.reject(error)
+  return kept
+}
+
+/** A mistake inside one operation is told to its caller and stops no other. */
+export function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<unknown> {
+  try {
+    return item.operation.decide(state, known)
+  } catch (error) {
+    return { refuse: error as Error }
+  }
+}
+
+export function settle<S>({ waiting, decision, place }: Planned<S>): void {
+  if ('refuse' in decision) waiting.reject(decision.refuse)
+  else if (decision.write === undefined) waiting.resolve(decision.answer)
+  else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
+}
