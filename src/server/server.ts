@@ -6,6 +6,7 @@
 import type { Server as HttpServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Logger, pino } from 'pino'
 import { Worker, type WorkerOptions } from '../commit/worker.ts'
@@ -133,13 +134,14 @@ export class Server {
     return `http://${name}:${port}`
   }
 
-  /** The key of this machine: the one that was kept, if it is still good, or a new one, which the caller keeps. Others of its kind end. */
-  async localKey(kept: string | undefined): Promise<{ key: string; record: KeyRecord }> {
+  /** The key of this machine: the one that was kept, if it is still good, or a new one, which the caller keeps. Others that it had end; those of other machines do not. */
+  async localKey(kept: string | undefined, machine = hostname()): Promise<{ key: string; record: KeyRecord }> {
     const { keys, store } = this.#parts
     const known = kept === undefined ? undefined : await keys.find(kept)
     if (kept !== undefined && known !== undefined && known.space === store.space) return { key: kept, record: known }
-    for (const { id, name, revokedAt } of await keys.list(store.space)) if (name === LOCAL && revokedAt === null) await keys.revoke(id)
-    return keys.create({ space: store.space, scope: 'admin', name: LOCAL })
+    const local = `local to ${machine}`
+    for (const { id, name, revokedAt } of await keys.list(store.space)) if (name === local && revokedAt === null) await keys.revoke(id)
+    return keys.create({ space: store.space, scope: 'admin', name: local })
   }
 
   /** A link that works once, and gives a browser what the key opens. */
@@ -172,8 +174,6 @@ export class Server {
     await closed
   }
 }
-
-const LOCAL = 'local'
 
 function listening(http: HttpServer, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

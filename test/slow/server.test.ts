@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { connect as connectSocket } from 'node:net'
+import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import { connect, type RemoteSession, type RemoteStore } from '../../src/client/index.ts'
 import { Cli } from '../cli/holdfast.ts'
@@ -161,7 +162,7 @@ test('the commands of the command line work at a server', async () => {
   await cli.one('unshare', 'a', String(shared.share_id))
   expect(await cli.one('doctor')).toMatchObject({ totals: { damage: 0 } })
   const made = await cli.one('keys', 'create', '--scope', 'read', '--name', 'reader')
-  expect(await cli.json('keys', 'list')).toMatchObject([{ key_id: made.key_id }, { name: 'local' }])
+  expect(await cli.json('keys', 'list')).toMatchObject([{ key_id: made.key_id }, { name: `local to ${hostname()}` }])
   await cli.one('keys', 'revoke', String(made.key_id))
   await cli.one('delete', 'b')
   expect(await cli.json('purge', '--older-than', '0s')).toMatchObject([{ session_id: 'b', action: 'purged' }])
