@@ -170,13 +170,13 @@ export class Records {
         behind = 0
         continue
       }
-      behind = 0
       // Unless it begins where reading ends, the first line is likely to be the end of one.
       const whole = begin === first ? lines : lines.slice(1)
       if (whole.length === 0 && begin > first) {
         size *= 2
         continue
       }
+      behind = 0
       yield decodedBackward(whole)
       end = begin === first ? first : (whole[0] as Line).at
       size = WINDOW_BYTES

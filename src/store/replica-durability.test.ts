@@ -68,7 +68,7 @@ function replica(): Replica<Texts> {
     read: (segment, from, limit) => inner.read(segment, from, limit),
     append: (...words) => (over.append ?? inner.append.bind(inner))(...words),
     sync: (segment) => (over.sync ?? inner.sync.bind(inner))(segment),
-    roll: (first, preamble) => inner.roll(first, preamble),
+    roll: (...words) => (over.roll ?? inner.roll.bind(inner))(...words),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
     remember: (segment, end, keys) => inner.remember(segment, end, keys),
     overwrite: (segment, at, was, line) => inner.overwrite(segment, at, was, line),
@@ -308,5 +308,42 @@ describe('what is of use to living processes alone', () => {
     const one = replica()
     await Promise.all([one.submit(lease), one.submit(write('a'))])
     expect(synced).toEqual([true])
+  })
+})
+
+describe('a seal that says what may not be on the disk', () => {
+  /** Somebody whose sync failed has sealed the segment, and died before the next one was there. */
+  async function sealedAndDied(): Promise<void> {
+    await elsewhere().submit(write('before'))
+    const failure = new HoldfastError('UNAVAILABLE', 'The disk failed.', {
+      outcome: 'unknown',
+      details: { reason: 'sync failed', segment: 0, from: 0 },
+    })
+    over.append = async (segment, at, group, options) => {
+      const appended = await inner.append(segment, at, group, options)
+      if (options?.sync !== false) throw failure
+      return appended
+    }
+    over.roll = async () => {
+      throw new HoldfastError('UNAVAILABLE', 'It died.')
+    }
+    await expect(replica().submit(write('suspect'))).rejects.toBe(failure)
+    expect(await inner.segments()).toEqual([0])
+  }
+
+  test('is not read past: whoever shows the lines in front of it carries them first', async () => {
+    await sealedAndDied()
+    expect((await elsewhere().read()).state).toEqual(['before', 'suspect'])
+    const segments = await inner.segments()
+    expect(segments).toHaveLength(2)
+    const carried: unknown[] = []
+    for await (const { verdict } of history(inner, { from: segments[1] as number, barrier: false }))
+      if (verdict.kind === 'counted' && verdict.carried) carried.push(verdict.record.text)
+    expect(carried).toEqual(['before', 'suspect'])
+  })
+
+  test('keeps nobody from reading where nothing can be written', async () => {
+    await sealedAndDied()
+    expect((await replica().read()).state).toEqual(['before', 'suspect'])
   })
 })

@@ -198,6 +198,7 @@ export class Replica<S> {
         loadedNow = true
       }
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
+      if (!writes && tail.leavesUncarried) await this.#help()
       const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
       if (sealing !== undefined) await sealing
       const asking = waiting.filter((item) => this.#mustLookUp(item))
@@ -371,6 +372,15 @@ export class Replica<S> {
       await this.#makeWritable(true)
     } catch (error) {
       this.#tail.unload(error)
+    }
+  }
+
+  /** Carries what somebody whose sync failed may have lost, before it is shown. Where nothing can be written, it is shown all the same. */
+  async #help(): Promise<void> {
+    try {
+      await this.#makeWritable(true)
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
     }
   }
 

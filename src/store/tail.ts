@@ -120,6 +120,11 @@ export class Tail<S> {
     return this.#suspectFrom !== undefined
   }
 
+  /** Its seal says that lines in front of it may not be on the disk, and nothing carries them yet. */
+  get leavesUncarried(): boolean {
+    return this.#fold.seal?.from !== undefined
+  }
+
   /** From where on the next segment must carry: also what this segment carries itself, if it was never synced. */
   get suspectFrom(): number | undefined {
     if (this.#suspectFrom === undefined) return undefined

@@ -36,6 +36,7 @@ test('a task is shown as running while a worker has it', async () => {
   const worker = new Worker(store, { model })
   worker.start()
   await vi.waitFor(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
+  await vi.waitFor(() => expect(asked).toHaveLength(1))
   asked[0]?.answer()
   expect(await task.completed()).toMatchObject({ status: 'completed', overview: '[a b]' })
   expect(worker.status).toMatchObject({ completed: 1, failed: 0, breaker: { state: 'closed' } })

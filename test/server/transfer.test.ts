@@ -56,9 +56,10 @@ test('bytes that decompress to more than the limit are refused', async () => {
   const response = await app.app.request('/api/v1/import?name=bomb.jsonl.gz', {
     method: 'POST',
     headers: { host: 'localhost', 'x-api-key': app.key, ...BYTES.headers },
-    body: gzipSync(Buffer.alloc(300 * 1024 * 1024)),
+    body: gzipSync(Buffer.alloc(300 * 1024 * 1024, '{"role":"user","content":"boom"}\n')),
   })
   expect(response.status).toBe(413)
+  expect((await app.get('/sessions')).result).toEqual([])
 })
 
 test('a page for people can be fetched, and secrets taken out', async () => {
@@ -116,7 +117,7 @@ test('a child that only its parent tells of becomes its fork, also if it is sent
   await app.post('/import?name=p-1.json', parent, BYTES)
   const { parent_id: _, forked_from_message_id: __, ...alone } = JSON.parse(child) as Record<string, unknown>
   await app.post('/import?name=p-2.json', JSON.stringify(alone), BYTES)
-  expect((await app.get('/sessions/p-2')).result.parent).toMatchObject({ session_id: 'p-1', kind: 'fork' })
+  expect((await app.get('/sessions/p-1/tree')).result).toMatchObject({ children: [{ session_id: 'p-2', kind: 'fork' }] })
 })
 
 test('while much is decompressed and read, others are answered', async () => {

@@ -36,19 +36,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no stamp',
     bug: 'A line counted wherever it stood: a lost race happened all the same.',
-    seed: 48,
+    seed: 23,
     edits: [{ file: FOLD, find: "if (pos !== at) return { kind: 'nothing', why: 'misplaced' }", replace: '' }],
   },
   {
     name: 'conditions judged by readers',
     bug: 'A record counted only if the one before it did: one rotten bit changed the verdict on others.',
-    seed: 3,
+    seed: 6,
     edits: [
       {
         file: FOLD,
-        find: '    const place = { at, end',
+        find: '    const counted = { kind',
         replace:
-          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    const place = { at, end",
+          "if (this.prev !== '' && record.prev !== this.prev) return { kind: 'nothing', why: 'misplaced' }\n    const counted = { kind",
       },
     ],
   },
@@ -61,8 +61,8 @@ export const MUTANTS: readonly Mutant[] = [
       { file: FOLD, find: "  prev = ''\n", replace: "  prev = ''\n  ordinal = 0\n" },
       {
         file: FOLD,
-        find: 'carried: false, record, ...place }',
-        replace: 'carried: false, record, ...place, at: this.ordinal }',
+        find: '    return counted\n',
+        replace: '    return { ...counted, at: this.ordinal }\n',
       },
     ],
   },
@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no directory sync by the opener',
     bug: 'Acknowledged in a segment whose name then vanished.',
-    seed: 2,
+    seed: 1,
     trouble: 'power',
     edits: [
       {
@@ -89,7 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'directories durable before those above them',
     bug: 'After a sync that failed half-way up, the directories below were taken for durable.',
-    seed: 1,
+    seed: 112,
     trouble: 'directories',
     edits: [
       {
@@ -109,14 +109,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'roll without syncing the old segment',
     bug: 'The seal vanished, the next segment did not.',
-    seed: 84,
+    seed: 262,
     trouble: 'power',
     edits: [noBarrier, { file: TAIL, find: '        await this.#journal.sync(this.segment)\n', replace: '' }],
   },
   {
     name: 'poison without carrying',
     bug: "Duplicates' and others' acknowledgements were lost.",
-    seed: 3,
+    seed: 10,
     trouble: 'sync',
     edits: [
       {
@@ -142,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'delete by removing the files',
     bug: 'Late writers were told that they had written, into files that were gone; helpers wrote into the next incarnation.',
-    seed: 37,
+    seed: 302,
     trouble: 'purge',
     edits: [
       {
@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'truncating on a full disk',
     bug: "Others' records were cut off with one's own.",
-    seed: 3,
+    seed: 21,
     trouble: 'full',
     edits: [
       {
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledging before the sync',
     bug: 'What was acknowledged vanished at a power loss.',
-    seed: 2,
+    seed: 3,
     trouble: 'power',
     edits: [{ file: JOURNAL, find: 'catch(() => undefined)\n    return synced', replace: 'catch(() => undefined)\n    return undefined' }],
   },
@@ -192,7 +192,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines stand on their checkpoint',
     bug: 'A rotten bit in a checkpoint cost the lines that it carried, where the power had taken their own place.',
-    seed: 787,
+    seed: 1035,
     trouble: 'sync',
     edits: [
       {
@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an error after the write is told as definite',
     bug: 'A caller was told that nothing had happened, and the record counted.',
-    seed: 21,
+    seed: 1080,
     trouble: 'calls',
     edits: [
       { file: REPLICA, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },
@@ -215,7 +215,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a change is announced after it is acknowledged',
     bug: 'A list that was asked for later did not know of it.',
-    seed: 3,
+    seed: 2,
     edits: [
       {
         file: JOURNAL,

@@ -10,7 +10,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the grant is written after the child',
     bug: 'A process died in between, or a purge came: the fork stood on a past that nobody kept for it.',
-    seed: 4,
+    seed: 3,
     store: true,
     trouble: 'kills',
     edits: [
@@ -30,7 +30,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a purge ignores grants',
     bug: 'The messages that a fork shares with its parent were destroyed with the parent.',
-    seed: 3,
+    seed: 2,
     store: true,
     trouble: 'purge',
     edits: [
@@ -44,14 +44,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not pop',
     bug: 'The second undo went to where the first one had gone.',
-    seed: 25,
+    seed: 21,
     store: true,
     edits: [{ file: 'src/session/fold.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
   },
   {
     name: 'tags are written from a cached state',
     bug: 'What somebody else had written in between was written over.',
-    seed: 52,
+    seed: 270,
     store: true,
     edits: [
       {
@@ -69,7 +69,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     store: true,
     edits: [
       {
-        file: 'src/session/decide.ts',
+        file: 'src/session/command.ts',
         find: 'return first.digest === terms.digest ? repeated(',
         replace: "return first.digest !== '' ? repeated(",
       },
@@ -78,7 +78,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'two checkpoints pass for a purge',
     bug: 'Where two helpers had made a segment, a purge removed what stood before it and did not say so: the session could be restored, empty.',
-    seed: 511,
+    seed: 76,
     store: true,
     trouble: 'purge',
     edits: [
@@ -92,7 +92,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for past a lost preamble',
     bug: 'An acknowledged message was in the state and in a later segment, and was not shown.',
-    seed: 256,
+    seed: 10,
     store: true,
     trouble: 'sync',
     edits: [

@@ -110,12 +110,19 @@ class SessionCheck {
     else this.#find('acknowledged and lost', detail)
   }
 
+  /** Of a record that is written twice and has lost its first copy, the version that it had then. */
+  #byFirstCopy(version = ''): number | undefined {
+    const end = Number.parseInt(version, 10)
+    const index = this.#steps.findIndex(({ counted, ends }) => WRITTEN_TWICE.has(counted.record.type) && ends.includes(end))
+    return index === -1 ? undefined : index
+  }
+
   /** A session shows what the naive one did when it had this version; and nothing that was acknowledged before is missing. */
   #checkRead({ wish, answer, begun }: Attempt): void {
     if (this.#isPurged(answer?.version)) return
     // Half purged: the story is not known any more.
     if (this.#steps.length === 0 && this.#found.kept > 0) return
-    const index = this.#byVersion.get(answer?.version ?? '')
+    const index = this.#byVersion.get(answer?.version ?? '') ?? this.#byFirstCopy(answer?.version)
     const step = index === undefined ? undefined : this.#steps[index]
     if (step === undefined || index === undefined) {
       this.#lose('shown and gone', `${wish.name} saw the version ${answer?.version}`)
