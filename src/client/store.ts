@@ -230,9 +230,15 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     return (await this.#transport.ask<Caller>('GET', '/whoami')).result
   }
 
-  /** Tells which sessions of the space change, and what they are then; `undefined` if some may have been missed: list them again. */
+  /**
+   * Tells which sessions of the space change, and what they are then; `undefined` when it begins, unless it goes on behind a cursor, and if some
+   * may have been missed: whoever lists them then misses nothing.
+   */
   async *changes(options: Pick<FollowOptions, 'after' | 'signal'> = {}): AsyncGenerator<SessionInfo | undefined> {
-    for await (const { type, data } of follow(this.#transport, '/events', options).events) {
+    const { events, opened } = follow(this.#transport, '/events', options)
+    await opened
+    if (options.after === undefined) yield undefined
+    for await (const { type, data } of events) {
       if (type === 'session.changed') yield sessionInfo(JSON.parse(data) as SessionFields)
       else if (type === 'reset') yield undefined
     }

@@ -61,12 +61,14 @@ export async function* plain(chunks: AsyncIterable<Uint8Array>, { compression, o
 
 /** Ends early when the stream does; what goes wrong with the source itself is thrown. */
 async function feed(stream: Transform, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  let goOn = (): void => undefined
+  stream.on('drain', () => goOn()).on('close', () => goOn())
   try {
     for await (const chunk of chunks) {
       if (stream.destroyed) return
       // The next chunk may come in the same memory.
       const room = stream.write(Buffer.from(chunk))
-      if (!room && !stream.destroyed) await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve))
+      if (!room && !stream.destroyed) await new Promise<void>((resolve) => (goOn = resolve))
     }
     stream.end()
   } catch (error) {

@@ -23,6 +23,8 @@ export class SessionsModel {
   #places: Map<string, number> | undefined
   #cursor: string | null | undefined
   #loading: Promise<void> | undefined
+  /** What has changed since the first page was asked for: its answer may be older. */
+  #meanwhile: SessionInfo[] = []
   #wanted = 0
   #frame = 0
   #reread: ReturnType<typeof setTimeout> | undefined
@@ -70,6 +72,7 @@ export class SessionsModel {
 
   async #next(): Promise<void> {
     const first = this.#cursor === undefined
+    if (first) this.#meanwhile = []
     const cursor = this.#cursor ?? undefined
     const page = await server.list({
       ...this.#options,
@@ -85,6 +88,7 @@ export class SessionsModel {
     this.#cursor = page.cursor
     if (page.total !== undefined) this.total = page.total
     if (page.cursor === null) this.total = this.#rows.length
+    if (first) for (const info of this.#meanwhile.splice(0)) this.apply(info)
   }
 
   /** Begins anew, and keeps what is shown until there is something else. */
@@ -103,6 +107,7 @@ export class SessionsModel {
 
   /** A session is not what it was. */
   apply(info: SessionInfo): void {
+    if (!this.isLoaded) this.#meanwhile.push(info)
     const place = this.#placeOf(info.id)
     const isPlain = Object.entries(this.#options).every(([name, value]) => value === undefined || name === 'order')
     const byTime = (this.#options.order ?? 'updated') === 'updated'

@@ -89,7 +89,7 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
   test('it is used by keyboard alone: to a session and back, the palette, the keys themselves', async () => {
     const { server, store, page } = await visit()
     for (const id of ['one', 'two']) await say(store, id, 'Hello')
-    await page.getByRole('link', { name: /^two/ }).waitFor()
+    for (const id of [/^one/, /^two/]) await page.getByRole('link', { name: id }).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.locator('.row-link:focus').waitFor()
