@@ -6,8 +6,8 @@ import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { diskWith } from '../damage/disk-with.ts'
 import { unsynced } from '../damage/on-disk.ts'
-import { diskWith } from '../failures/directory.ts'
 
 let directory = ''
 let store: Store

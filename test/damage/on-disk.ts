@@ -9,28 +9,19 @@ import { firstOf, segmentFile } from '../../src/engines/files/names.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { history } from '../../src/store/history.ts'
 import type { Files } from './bytes-journal.ts'
+import { diskWith } from './disk-with.ts'
 import { describeVerdict, type JudgedLine, type Left, type Original } from './original.ts'
 import { model } from './sample.ts'
 import { changed, covers, forged, misreportedCut, readAndWrite } from './survey.ts'
 
 /** Nothing here loses power, and thousands of syncs would take minutes. */
-export const unsynced: Disk = {
-  ...nodeDisk,
-  overwrite: (path, offset, was, bytes) => nodeDisk.overwrite(path, offset, was, bytes, false),
-  syncDirectory: async () => undefined,
-  open: async (path, mode) => {
-    const file = await nodeDisk.open(path, mode)
-    return {
-      stat: () => file.stat(),
-      readSync: (offset, length) => file.readSync(offset, length),
-      read: (offset, length) => file.read(offset, length),
-      writeSync: (bytes) => file.writeSync(bytes),
-      write: (bytes) => file.write(bytes),
-      sync: async () => undefined,
-      close: () => file.close(),
-    }
+export const unsynced: Disk = diskWith(
+  {
+    overwrite: (path, offset, was, bytes) => nodeDisk.overwrite(path, offset, was, bytes, false),
+    syncDirectory: async () => undefined,
   },
-}
+  () => ({ sync: async () => undefined }),
+)
 
 interface Looked {
   readonly findings: string[]

@@ -4,8 +4,9 @@ import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Task } from '../../src/store/tasks.ts'
 import { type Asked, appendAll, HandClock, liveIds, StubModel, turns } from '../commit/fixtures.ts'
+import { diskWith } from '../damage/disk-with.ts'
 import { useDirectory } from '../store/directory.ts'
-import { diskWith, systemError } from './directory.ts'
+import { systemError } from './directory.ts'
 
 const directory = useDirectory()
 const SMALL = { limits: { segmentBytes: 400 } }

@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import type { Engine } from '../../src/engine/port.ts'
-import type { Disk, DiskFile } from '../../src/engines/files/disk.ts'
-import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { type Opened, type OpenOptions, open } from './journal.ts'
 
 export interface Place {
@@ -47,26 +45,4 @@ export function useDirectory(): () => Place {
 
 export function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code })
-}
-
-/** The real disk, with some calls done otherwise. `file` gets the path and the file that was opened. */
-export function diskWith(calls: Partial<Disk>, file: (path: string, file: DiskFile) => Partial<DiskFile> = () => ({})): Disk {
-  const openPlain = calls.open ?? nodeDisk.open
-  return {
-    ...nodeDisk,
-    ...calls,
-    open: async (path, mode) => {
-      const plain = await openPlain(path, mode)
-      return {
-        stat: () => plain.stat(),
-        readSync: (offset, length) => plain.readSync(offset, length),
-        read: (offset, length) => plain.read(offset, length),
-        writeSync: (bytes) => plain.writeSync(bytes),
-        write: (bytes) => plain.write(bytes),
-        sync: () => plain.sync(),
-        close: () => plain.close(),
-        ...file(path, plain),
-      }
-    },
-  }
 }

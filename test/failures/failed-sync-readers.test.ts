@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { diskWith } from '../damage/disk-with.ts'
 
 /** Two processes, as it were, on one store; the disk of one of them can be told to fail its syncs. */
 async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: boolean } }> {
@@ -16,22 +16,9 @@ async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: 
   const state = { fails: false }
   const sync = (real: () => Promise<void>): Promise<void> =>
     state.fails ? Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) : real()
-  const disk: Disk = {
-    ...nodeDisk,
-    open: async (path, mode) => {
-      const file = await nodeDisk.open(path, mode)
-      return {
-        stat: () => file.stat(),
-        readSync: (offset, length) => file.readSync(offset, length),
-        read: (offset, length) => file.read(offset, length),
-        writeSync: (bytes) => file.writeSync(bytes),
-        write: (bytes) => file.write(bytes),
-        sync: () => sync(() => file.sync()),
-        close: () => file.close(),
-      }
-    },
-    syncDirectory: (path) => sync(() => nodeDisk.syncDirectory(path)),
-  }
+  const disk = diskWith({ syncDirectory: (path) => sync(() => nodeDisk.syncDirectory(path)) }, (_, file) => ({
+    sync: () => sync(() => file.sync()),
+  }))
   const engine = await openFilesEngine({ directory, disk, keysOf: sessionModel.keysOf })
   const [mine, theirs] = [await openStore(engine), await openStore(directory, { limits: { segmentBytes: 1000 } })]
   onTestFinished(async () => {

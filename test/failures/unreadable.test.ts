@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
-import { diskWith, systemError, useDirectory } from './directory.ts'
+import { diskWith } from '../damage/disk-with.ts'
+import { systemError, useDirectory } from './directory.ts'
 import { inspect, write } from './journal.ts'
 
 const place = useDirectory()

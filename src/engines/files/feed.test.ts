@@ -2,6 +2,7 @@ import { appendFile, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { diskWith } from '../../../test/damage/disk-with.ts'
 import { systemClock } from '../../engine/clock.ts'
 import { systemIds } from '../../engine/ids.ts'
 import type { Disk, DiskFile } from './disk.ts'
@@ -40,21 +41,7 @@ const reset = { names: [], reset: true }
 
 /** A disk whose feed files write as they are told. */
 function writing(write: (file: DiskFile, bytes: Uint8Array) => number): Disk {
-  return {
-    ...nodeDisk,
-    open: async (path, mode) => {
-      const file = await nodeDisk.open(path, mode)
-      return {
-        stat: () => file.stat(),
-        readSync: (offset, length) => file.readSync(offset, length),
-        read: (offset, length) => file.read(offset, length),
-        writeSync: (bytes) => write(file, bytes),
-        write: (bytes) => file.write(bytes),
-        sync: () => file.sync(),
-        close: () => file.close(),
-      }
-    },
-  }
+  return diskWith({}, (_, file) => ({ writeSync: (bytes) => write(file, bytes) }))
 }
 
 const full = (): never => {

@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { diskOver } from '../../../test/damage/disk-over.ts'
+import { diskWith } from '../../../test/damage/disk-with.ts'
 import { entryOf, testKeysOf } from '../../engine/conformance/index.ts'
 import { systemIds } from '../../engine/ids.ts'
 import { HoldfastError } from '../../errors.ts'
@@ -139,8 +139,8 @@ describe('a disk that fails', () => {
   const full = (): Error => Object.assign(new Error('full'), { code: 'ENOSPC' })
 
   test.each([
-    ['has no room', diskOver(() => ({ write: () => Promise.reject(full()) }))],
-    ['has room for a part', diskOver((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 100)) }))],
+    ['has no room', diskWith({}, () => ({ write: () => Promise.reject(full()) }))],
+    ['has room for a part', diskWith({}, (_, file) => ({ write: (bytes) => file.write(bytes.subarray(0, 100)) }))],
     ['takes no new name', { ...nodeDisk, rename: () => Promise.reject(full()) }],
     [
       'makes no file',
@@ -167,7 +167,7 @@ describe('a disk that fails', () => {
 
   test('and cannot read an id file that is open is told', async () => {
     let broken = false
-    const disk = diskOver((file) => ({
+    const disk = diskWith({}, (_, file) => ({
       readSync: (offset, length) => {
         if (broken) throw Object.assign(new Error('broken'), { code: 'EIO' })
         return file.readSync(offset, length)

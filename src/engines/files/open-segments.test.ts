@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { diskWith } from '../../../test/damage/disk-with.ts'
 import { Directories } from './directories.ts'
-import type { Disk } from './disk.ts'
 import { nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
 import type { Segment } from './segment.ts'
@@ -19,21 +19,19 @@ let segments: OpenSegments
 const failure = (code: string): Error => Object.assign(new Error(code), { code })
 
 /** The real disk, which can be told to refuse, and keeps count of what is open. */
-const disk: Disk = {
-  ...nodeDisk,
-  open: async (path, mode) => {
-    const code = refuse(path, mode)
-    if (code !== undefined) throw failure(code)
-    const file = await nodeDisk.open(path, mode)
+const disk = diskWith(
+  {
+    open: async (path, mode) => {
+      const code = refuse(path, mode)
+      if (code !== undefined) throw failure(code)
+      return nodeDisk.open(path, mode)
+    },
+  },
+  (path, file) => {
     const name = path.slice(directory.length + 1)
     opened.push(name)
     everOpened.push(name)
     return {
-      stat: () => file.stat(),
-      readSync: (offset, length) => file.readSync(offset, length),
-      read: (offset, length) => file.read(offset, length),
-      writeSync: (bytes) => file.writeSync(bytes),
-      write: (bytes) => file.write(bytes),
       sync: () => (failSync ? Promise.reject(failure('EIO')) : file.sync()),
       close: () => {
         opened.splice(opened.indexOf(name), 1)
@@ -41,7 +39,7 @@ const disk: Disk = {
       },
     }
   },
-}
+)
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'holdfast-'))

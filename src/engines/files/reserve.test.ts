@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { diskOver } from '../../../test/damage/disk-over.ts'
+import { diskWith } from '../../../test/damage/disk-with.ts'
 import { nodeDisk } from './node-disk.ts'
 import { Reserve } from './reserve.ts'
 
@@ -45,9 +45,9 @@ test('it can be released once, and filled again', async () => {
 })
 
 test.each([
-  ['takes a part', diskOver((file) => ({ write: (bytes) => file.write(bytes.subarray(0, 10)) }))],
-  ['takes nothing', diskOver(() => ({ write: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) }))],
-  ['cannot keep it', diskOver(() => ({ sync: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }))],
+  ['takes a part', diskWith({}, (_, file) => ({ write: (bytes) => file.write(bytes.subarray(0, 10)) }))],
+  ['takes nothing', diskWith({}, () => ({ write: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) }))],
+  ['cannot keep it', diskWith({}, () => ({ sync: () => Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) }))],
 ])('a disk that %s has no reserve, and no half of one takes room', async (_, full) => {
   expect(await new Reserve(full, root, 100).fill()).toBe(false)
   expect(await exists(join(root, 'reserve'))).toBe(false)
