@@ -45,16 +45,23 @@ export async function* expire(parts: StoreParts, options: ExpireOptions): AsyncG
     const { state } = await parts.replicas.once(name).replica.read().catch(unreadable)
     if (state?.status !== 'live' || state.id === null) continue
     const handle = new Handle(parts, state.id)
+    const told = { session: state.id, since: state.updatedAt }
     const isOver = (since: string, afterMs: number | undefined): boolean =>
       afterMs !== undefined && Date.parse(since) + afterMs <= parts.clock.now()
     if (isOver(state.updatedAt, limitOf(state, 'delete_idle_after', deleteIdleAfterMs))) {
-      if (dryRun || (await removeIfIdle(handle, state))) yield { session: state.id, since: state.updatedAt, action: 'deleted' }
+      if (dryRun || (await removeIfIdle(handle, state))) yield { ...told, action: 'deleted' }
       continue
     }
     const afterMs = limitOf(state, 'drop_archives_after', dropArchivesAfterMs)
     for (const archive of state.archives.filter((one) => hasBody(one) && isOver(one.updatedAt, afterMs))) {
-      const told = { session: state.id, archive: archive.number, since: archive.updatedAt }
-      if (await dropBody(handle, archive, dryRun)) yield { ...told, action: 'dropped' }
+      const body = { ...told, archive: archive.number, since: archive.updatedAt }
+      try {
+        if (await dropBody(handle, archive, dryRun)) yield { ...body, action: 'dropped' }
+      } catch (error) {
+        // One that cannot be read, or was deleted meanwhile, holds up no other.
+        if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+        if (error.code !== 'NOT_FOUND') yield { ...body, action: 'failed', error }
+      }
     }
   }
   if (purgeDeletedAfterMs === undefined) return

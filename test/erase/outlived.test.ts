@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import type { Model } from '../../src/commit/model.ts'
 import { Worker } from '../../src/commit/worker.ts'
 import { doctor } from '../../src/doctor/doctor.ts'
+import type { Engine, Journal } from '../../src/engine/port.ts'
+import { HoldfastError } from '../../src/errors.ts'
 import type { OpenOptions } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Application } from '../server/application.ts'
@@ -105,6 +107,29 @@ test('a message that is erased after its time was over takes with it what was ma
   expect(await store.memories({ owner: 'o' })).toEqual([])
   await store.close()
   expect(tracesOf(directory().path, 'Quagmire', 'Ypsilanti', 'Zanzibar')).toEqual([])
+})
+
+test('one session that fails is told of, and holds up no other', async () => {
+  const store = await filled()
+  const other = await store.session('t')
+  await other.append({ role: 'user', content: 'Quagmire elsewhere' })
+  await other.commit()
+  await new Worker(store, { model: discreet }).drain()
+  await store.close()
+  const broken = store.parts.engine.name('default', 's')
+  const wrap = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get: (target, field) => {
+        const value = Reflect.get(target, field) as unknown
+        if (field !== 'journal') return typeof value === 'function' ? value.bind(target) : value
+        return (name: string): Journal =>
+          name !== broken
+            ? target.journal(name)
+            : Object.assign(target.journal(name), { overwrite: () => Promise.reject(new HoldfastError('UNAVAILABLE', 'It fails.')) })
+      },
+    })
+  const failing = await directory().open({ wrap })
+  expect((await drop(failing)).sort()).toEqual(['s 1 failed', 's 2 failed', 't 1 dropped'])
 })
 
 test('whoever dies at any write of it is followed by one that brings it to its end', async () => {
