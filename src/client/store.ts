@@ -235,12 +235,11 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
    * may have been missed: whoever lists them then misses nothing.
    */
   async *changes(options: Pick<FollowOptions, 'after' | 'signal'> = {}): AsyncGenerator<SessionInfo | undefined> {
-    const { events, opened } = follow(this.#transport, '/events', options)
-    await opened
-    if (options.after === undefined) yield undefined
-    for await (const { type, data } of events) {
+    let resumes = options.after !== undefined
+    for await (const { type, data } of follow(this.#transport, '/events', options).events) {
       if (type === 'session.changed') yield sessionInfo(JSON.parse(data) as SessionFields)
-      else if (type === 'reset') yield undefined
+      else if (type === 'reset' || (type === 'ready' && !resumes)) yield undefined
+      resumes = true
     }
   }
 

@@ -7,6 +7,7 @@
  * they are now: such an event may come again, and never says less than the one before.
  */
 
+import type { Changes } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Change, ChangeReader } from '../store/follow.ts'
 import { infoOf, type SessionInfo } from '../store/info.ts'
@@ -34,6 +35,8 @@ export class Followers {
   readonly #parts: StoreParts
   readonly #topics = new Map<string, Topic>()
   readonly #ofSpaces = new Set<SpaceFollower>()
+  /** Those that are being told what they have missed, and what came meanwhile. */
+  readonly #arriving = new Map<SpaceFollower, Changes[]>()
   readonly #streams = new Set<EventStream>()
   readonly #stopping = new AbortController()
   #looking: Promise<void> | undefined
@@ -89,12 +92,18 @@ export class Followers {
   async followSpace(follower: SpaceFollower, after: string | undefined): Promise<void> {
     const { stream, seal } = follower
     await this.#look()
+    // Before it is told what it has missed, for nothing may come between the two.
+    const news: Changes[] = []
+    this.#arriving.set(follower, news)
+    this.#keep(stream, () => {
+      this.#arriving.delete(follower)
+      this.#ofSpaces.delete(follower)
+    })
     const missed = await this.#parts.engine.changes(after)
-    this.#ofSpaces.add(follower)
-    this.#keep(stream, () => this.#ofSpaces.delete(follower))
     stream.send({ id: seal(missed.cursor), type: after !== undefined && missed.reset ? 'reset' : 'ready', data: {} })
-    if (after === undefined || missed.reset) return
-    await this.#tellOf(missed.names, [follower], missed.cursor)
+    if (after !== undefined && !missed.reset) await this.#tellOf(missed, [follower])
+    for (let next = news.shift(); next !== undefined; next = news.shift()) await this.#tellOf(next, [follower])
+    if (this.#arriving.delete(follower)) this.#ofSpaces.add(follower)
   }
 
   /** Ends every stream. */
@@ -133,8 +142,8 @@ export class Followers {
         if (changes === undefined) continue
         const topics = changes.reset ? [...this.#topics.values()] : changes.names.flatMap((name) => this.#topics.get(name) ?? [])
         await Promise.all(topics.map((topic) => topic.pump()))
-        if (changes.reset) for (const { stream, seal } of this.#ofSpaces) stream.send({ id: seal(changes.cursor), type: 'reset', data: {} })
-        else await this.#tellOf(changes.names, [...this.#ofSpaces], changes.cursor)
+        for (const news of this.#arriving.values()) news.push(changes)
+        await this.#tellOf(changes, [...this.#ofSpaces])
         for (const topic of this.#topics.values()) topic.rest(clock.monotonicMs())
       }
     } finally {
@@ -154,8 +163,12 @@ export class Followers {
     }
   }
 
-  async #tellOf(names: readonly string[], followers: readonly SpaceFollower[], cursor: string): Promise<void> {
+  async #tellOf({ names, cursor, reset }: Changes, followers: readonly SpaceFollower[]): Promise<void> {
     if (followers.length === 0) return
+    if (reset) {
+      for (const { stream, seal } of followers) stream.send({ id: seal(cursor), type: 'reset', data: {} })
+      return
+    }
     for (const name of new Set(names)) {
       const changed = await this.#infoOf(name)
       if (changed === undefined) continue

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventsIn, type ServerEvent } from '../../src/client/event-source.ts'
+import type { Engine } from '../../src/engine/port.ts'
 import { Application } from './application.ts'
 
 /** Events of a stream, one at a time. */
@@ -116,6 +117,32 @@ test('a follower of all sessions is told which ones change, of its own space onl
   const theirs = eventsIn(stolen.body as ReadableStream<Uint8Array>)
   expect((await next(theirs)).type).toBe('reset')
   await theirs.return(undefined)
+})
+
+test('what comes while a follower arrives is told too, however late the store says what was missed', async () => {
+  let slow = false
+  const wrap = (engine: Engine): Engine => {
+    const changes = engine.changes.bind(engine)
+    return Object.assign(engine, {
+      changes: async (after?: string) => {
+        const answer = await changes(after)
+        if (slow && after === undefined) {
+          slow = false
+          // Somebody else hears of it before this answer is given.
+          await say(app, 'between')
+          await nextOf(first, 'seen')
+        }
+        return answer
+      },
+    })
+  }
+  const app = await Application.open({ wrap })
+  const first = await follow(app, '/events')
+  expect((await next(first)).type).toBe('ready')
+  slow = true
+  const second = await follow(app, '/events')
+  expect(JSON.parse((await nextOf(second, 'session.changed')).data)).toMatchObject({ session_id: 'a', message_count: 1 })
+  for (const events of [first, second]) await events.return(undefined)
 })
 
 async function nextOf(events: AsyncGenerator<ServerEvent>, type: string): Promise<ServerEvent> {

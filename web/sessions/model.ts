@@ -23,8 +23,9 @@ export class SessionsModel {
   #places: Map<string, number> | undefined
   #cursor: string | null | undefined
   #loading: Promise<void> | undefined
-  /** What has changed since the first page was asked for: its answer may be older. */
-  #meanwhile: SessionInfo[] = []
+  #isStale = true
+  /** What has changed since the first page was asked for, while it is. */
+  #meanwhile: SessionInfo[] | undefined
   #wanted = 0
   #frame = 0
   #reread: ReturnType<typeof setTimeout> | undefined
@@ -57,57 +58,69 @@ export class SessionsModel {
   /** Reads until so many are known, or there are no more. */
   want(count: number): void {
     this.#wanted = Math.max(this.#wanted, count)
-    if (this.#loading !== undefined || this.error !== undefined) return
-    if (this.#cursor === null || (this.isLoaded && this.#rows.length >= this.#wanted)) return
-    this.#loading = this.#next()
-      .catch((error: unknown) => {
-        if (!this.#ending.signal.aborted) this.error = error
-      })
-      .finally(() => {
-        this.#loading = undefined
-        this.#tell()
-        if (!this.#ending.signal.aborted) this.want(this.#wanted)
-      })
-  }
-
-  async #next(): Promise<void> {
-    const first = this.#cursor === undefined
-    if (first) this.#meanwhile = []
-    const cursor = this.#cursor ?? undefined
-    const page = await server.list({
-      ...this.#options,
-      limit: first ? FIRST_PAGE : this.#wanted - this.#rows.length > LARGE_PAGE ? LARGE_PAGE : PAGE,
-      ...(first ? { count: true } : {}),
-      ...(cursor === undefined ? {} : { cursor }),
-    })
-    const known = this.#placeOf
-    // One that changed meanwhile may come again further down.
-    const news = first ? page.sessions : page.sessions.filter(({ id }) => known(id) === undefined)
-    this.#rows = first ? [...news] : this.#rows.concat(news)
-    this.#places = undefined
-    this.#cursor = page.cursor
-    if (page.total !== undefined) this.total = page.total
-    if (page.cursor === null) this.total = this.#rows.length
-    if (first) for (const info of this.#meanwhile.splice(0)) this.apply(info)
+    void this.#load()
   }
 
   /** Begins anew, and keeps what is shown until there is something else. */
-  async reload(): Promise<void> {
+  reload(): Promise<void> {
     this.waiting.clear()
     this.error = undefined
-    const before = this.#cursor
-    this.#cursor = undefined
-    await this.#loading
-    await this.#next().catch((error: unknown) => {
-      this.#cursor = before
-      this.error = error
+    this.#isStale = true
+    return this.#load()
+  }
+
+  /** One page after the other: of two answers to the same question the older one could come last. */
+  #load(): Promise<void> {
+    this.#loading ??= this.#loadPages().finally(() => {
+      this.#loading = undefined
     })
-    this.#tell()
+    return this.#loading
+  }
+
+  async #loadPages(): Promise<void> {
+    while (this.error === undefined && !this.#ending.signal.aborted && this.#wantsMore) {
+      await (this.#isStale ? this.#first() : this.#next()).catch((error: unknown) => {
+        this.error = error
+      })
+      this.#tell()
+    }
+  }
+
+  get #wantsMore(): boolean {
+    return this.#isStale || (this.#cursor !== null && this.#rows.length < this.#wanted)
+  }
+
+  async #first(): Promise<void> {
+    this.#isStale = false
+    // What changes from here on may be newer than the answer.
+    const meanwhile: SessionInfo[] = []
+    this.#meanwhile = meanwhile
+    const page = await server.list({ ...this.#options, limit: FIRST_PAGE, count: true }).finally(() => {
+      this.#meanwhile = undefined
+    })
+    this.#rows = [...page.sessions]
+    this.#have(page)
+    for (const info of meanwhile) this.apply(info)
+  }
+
+  async #next(): Promise<void> {
+    const limit = this.#wanted - this.#rows.length > LARGE_PAGE ? LARGE_PAGE : PAGE
+    const page = await server.list({ ...this.#options, limit, cursor: this.#cursor as string })
+    const known = this.#placeOf
+    // One that changed meanwhile may come again further down.
+    this.#rows = this.#rows.concat(page.sessions.filter(({ id }) => known(id) === undefined))
+    this.#have(page)
+  }
+
+  #have({ cursor, total }: { readonly cursor: string | null; readonly total?: number }): void {
+    this.#places = undefined
+    this.#cursor = cursor
+    this.total = cursor === null ? this.#rows.length : (total ?? this.total)
   }
 
   /** A session is not what it was. */
   apply(info: SessionInfo): void {
-    if (!this.isLoaded) this.#meanwhile.push(info)
+    this.#meanwhile?.push(info)
     const place = this.#placeOf(info.id)
     const isPlain = Object.entries(this.#options).every(([name, value]) => value === undefined || name === 'order')
     const byTime = (this.#options.order ?? 'updated') === 'updated'

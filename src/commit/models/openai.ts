@@ -9,6 +9,7 @@
  * A slow answer counts as the last kind since a request that always takes too long must not be repeated for ever. The key is in no
  * message of any error.
  */
+import { DeadlinePassed, withDeadline } from '../../deadline.ts'
 import { checkAnswer } from '../answer.ts'
 import { InputTooLong, type Model, ModelUnavailable, type PromptMessage, type SummaryAnswer, type SummaryRequest } from '../model.ts'
 import { INSTRUCTIONS, INSTRUCTIONS_TOKENS, parseAnswer, promptFor, SCHEMA } from './openai-prompt.ts'
@@ -83,23 +84,23 @@ class OpenAiModel implements Model {
   }
 
   async #post(prompt: string, signal: AbortSignal): Promise<{ status: number; headers: Headers; text: string }> {
-    const timeout = AbortSignal.timeout(this.#timeoutMs)
     const request = {
       method: 'POST',
       headers: this.#headers,
       body: JSON.stringify(this.#body(prompt)),
       // A key must not follow to wherever an answer points.
       redirect: 'manual',
-      signal: AbortSignal.any([signal, timeout]),
     } as const
     let answered = false
     try {
-      const response = await fetch(this.#url, request)
-      answered = true
-      return { status: response.status, headers: response.headers, text: await readText(response) }
+      return await withDeadline(this.#timeoutMs, signal, async (bounded) => {
+        const response = await fetch(this.#url, { ...request, signal: bounded })
+        answered = true
+        return { status: response.status, headers: response.headers, text: await readText(response) }
+      })
     } catch (error) {
       signal.throwIfAborted()
-      if (timeout.aborted) throw new Error(`The model's provider did not answer within ${this.#timeoutMs} ms.`)
+      if (error instanceof DeadlinePassed) throw new Error(`The model's provider did not answer within ${this.#timeoutMs} ms.`)
       const why = this.#redacted(reasonOf(error))
       if (answered) throw new Error(`The answer of the model's provider broke off: ${why}.`)
       throw new ModelUnavailable(`The model's provider cannot be reached: ${why}.`)

@@ -1,5 +1,6 @@
 /** Commits, their archives and tasks; and the window. */
 import { z } from '@hono/zod-openapi'
+import { DeadlinePassed, withDeadline } from '../../deadline.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { RetryOptions } from '../../store/task-list.ts'
@@ -61,13 +62,13 @@ async function waited(
   timeoutMs: number = SERVER_LIMITS.waitMs,
 ): Promise<Answer> {
   const { c, principal } = call
-  const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), c.req.raw.signal])
+  const { signal } = c.req.raw
   try {
-    await committed.task.completed({ signal })
+    await withDeadline(timeoutMs, signal, (bounded) => committed.task.completed({ signal: bounded }))
   } catch (error) {
     // One that failed or was cancelled has ended too, and tells itself how.
-    if (!(error instanceof HoldfastError) && !signal.aborted) throw error
-    if (error instanceof HoldfastError && error.code !== 'FAILED_PRECONDITION') throw error
+    const hasEnded = error instanceof HoldfastError && error.code === 'FAILED_PRECONDITION'
+    if (!hasEnded && !(error instanceof DeadlinePassed) && !signal.aborted) throw error
   }
   const info = await committed.task.info()
   if (info.status === 'pending' || info.status === 'running') {

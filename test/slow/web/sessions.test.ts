@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
+import { ServerProcess } from '../../server/process.ts'
 import { closeBrowser, expectAccessible, openPage, platform, say, signIn, visit } from './browser.ts'
 
 afterAll(closeBrowser)
@@ -117,11 +118,34 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     const { port, directory } = server
     await server.kill()
     await page.getByText('The server does not answer.').waitFor()
-    const { ServerProcess } = await import('../../server/process.ts')
     await ServerProcess.start(directory, [], { port })
     await page.getByText('Connected again.').waitFor()
     await say(store, 'after', 'Hello')
     await page.getByRole('link', { name: /^after/ }).waitFor()
+  })
+
+  test('an answer that is older than what came meanwhile hides nothing, in whatever order answers come', async () => {
+    const { server, store, page } = await visit()
+    await say(store, 'before', 'Hello')
+    await page.getByRole('link', { name: /^before/ }).waitFor()
+    const held: (() => void)[] = []
+    await page.route(/\/sessions\?.*count=true/, async (route) => {
+      const response = await route.fetch()
+      await new Promise<void>((resolve) => held.push(resolve))
+      await route.fulfill({ response })
+    })
+    // A page that was cut off reads the list anew.
+    await server.kill()
+    await page.getByText('The server does not answer.').waitFor()
+    await ServerProcess.start(server.directory, [], { port: server.port })
+    await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThan(0)
+    await say(store, 'after', 'Hello')
+    await page.getByRole('link', { name: /^after/ }).waitFor()
+    while (held.length > 0) {
+      for (const release of held.splice(0).reverse()) release()
+      await page.waitForTimeout(200)
+      expect(await page.getByRole('link', { name: /^after/ }).count()).toBe(1)
+    }
   })
 
   test('on a phone nothing is wider than the screen', async () => {
