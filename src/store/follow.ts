@@ -157,8 +157,10 @@ export class ChangeReader {
       const chunk = await this.#journal.read(fold.segment, this.#next)
       if (chunk === undefined || chunk.next === this.#next) break
       await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.carry(error))
-      for (const line of chunk.lines) {
-        const verdict = fold.judge(line)
+      const verdicts = chunk.lines.map((line) => fold.judge(line))
+      // What its seal says may not be on the disk is carried before it is shown.
+      if (fold.seal?.from !== undefined) await this.#replica.read()
+      for (const verdict of verdicts) {
         if (verdict.kind !== 'counted') continue
         yield* this.#tell([...waiting.filter(({ at }) => at < verdict.at), verdict])
         waiting = waiting.filter(({ at }) => at > verdict.at)

@@ -3,21 +3,24 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
 import { sessionModel } from '../../src/session/model.ts'
+import { ChangeReader } from '../../src/store/follow.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { diskWith } from '../damage/disk-with.ts'
 
-/** Two processes, as it were, on one store; the disk of one of them can be told to fail its syncs. */
-async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: boolean } }> {
+/** Two processes, as it were, on one store; the disk of one of them can be told to fail its syncs, and to make no file. */
+async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: boolean; makesNone: boolean } }> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
-  const state = { fails: false }
-  const sync = (real: () => Promise<void>): Promise<void> =>
-    state.fails ? Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) : real()
-  const disk = diskWith({ syncDirectory: (path) => sync(() => nodeDisk.syncDirectory(path)) }, (_, file) => ({
-    sync: () => sync(() => file.sync()),
+  const state = { fails: false, makesNone: false }
+  const unless = <T>(fails: boolean, real: () => Promise<T>): Promise<T> =>
+    fails ? Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) : real()
+  const open: Disk['open'] = (path, mode) => unless(mode === 'create' && state.makesNone, () => nodeDisk.open(path, mode))
+  const disk = diskWith({ open, syncDirectory: (path) => unless(state.fails, () => nodeDisk.syncDirectory(path)) }, (_, file) => ({
+    sync: () => unless(state.fails, () => file.sync()),
   }))
   const engine = await openFilesEngine({ directory, disk, keysOf: sessionModel.keysOf })
   const [mine, theirs] = [await openStore(engine), await openStore(directory, { limits: { segmentBytes: 1000 } })]
@@ -58,6 +61,28 @@ test('F31 failed fsync: a follower whose sync failed in a segment that others ha
   await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['one', 'two', 'long ', 'three', 'long ', 'four'])
   over.abort()
   await second
+})
+
+test('F31 failed fsync: what its writer sealed as uncertain, and died, a follower shows only once it is carried', async () => {
+  const { mine, theirs, disk } = await twoOnOne()
+  await say(mine, 'one')
+  const { engine, replicas } = theirs.parts
+  const held = replicas.of(engine.name('default', 's'))
+  const reader = new ChangeReader(held, 0)
+  // How many segments there were when each message was shown.
+  const shown = async (): Promise<unknown[]> => {
+    const all: unknown[] = []
+    for await (const { messages } of reader.news())
+      for (const { message } of messages) all.push([message.content, (await held.journal.segments()).length])
+    return all
+  }
+  expect(await shown()).toEqual([['one', 1]])
+  disk.fails = true
+  disk.makesNone = true
+  await expect(say(mine, 'two')).rejects.toMatchObject({ outcome: 'unknown' })
+  await mine.parts.replicas.of(held.journal.name).replica.idle()
+  expect(await held.journal.segments()).toHaveLength(1)
+  expect(await shown()).toEqual([['two', 2]])
 })
 
 test('F31 failed fsync: a list that met one has everything again when the disk has recovered', async () => {
