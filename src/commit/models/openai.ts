@@ -9,7 +9,7 @@
  * A slow answer counts as the last kind since a request that always takes too long must not be repeated for ever. The key is in no
  * message of any error.
  */
-import { DeadlinePassed, withDeadline } from '../../deadline.ts'
+import { DeadlinePassed, withDeadline } from '../../engine/deadline.ts'
 import { checkAnswer } from '../answer.ts'
 import { InputTooLong, type Model, ModelUnavailable, type PromptMessage, type SummaryAnswer, type SummaryRequest } from '../model.ts'
 import { INSTRUCTIONS, INSTRUCTIONS_TOKENS, parseAnswer, promptFor, SCHEMA } from './openai-prompt.ts'

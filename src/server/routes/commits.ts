@@ -1,6 +1,6 @@
 /** Commits, their archives and tasks; and the window. */
 import { z } from '@hono/zod-openapi'
-import { DeadlinePassed, withDeadline } from '../../deadline.ts'
+import { DeadlinePassed, withDeadline } from '../../engine/deadline.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { RetryOptions } from '../../store/task-list.ts'
