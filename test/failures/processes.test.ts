@@ -72,8 +72,8 @@ test('F11 stale lock: after kill -9 the next process goes on at once, and nothin
     await survivor.replica.submit(write(`survivor ${round}`))
     const fresh = await place().open()
     await fresh.replica.submit(write(`fresh ${round}`))
-    // Nobody waits for a lock to run out. The bound is generous, since the machine may be busy; locks live for many seconds.
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // Nobody waits for a lock to run out. The bound is generous, since the machine may be busy; locks that are waited for live for ten seconds and more.
+    expect(performance.now() - started).toBeLessThan(8_000)
     const { notes } = await inspect(fresh.journal)
     for (const note of [...writer.acknowledged, `survivor ${round}`, `fresh ${round}`])
       expect(notes.filter((one) => one === note)).toEqual([note])
@@ -93,7 +93,7 @@ test('F11 stale lock: a process that hangs holds up nobody', async () => {
   const { replica } = await place().open()
   const started = performance.now()
   for (let i = 0; i < 10; i++) await replica.submit(write(`other ${i}`))
-  expect(performance.now() - started).toBeLessThan(5_000)
+  expect(performance.now() - started).toBeLessThan(8_000)
   writer.child.kill('SIGCONT')
   await writer.said(writer.acknowledged.length + 3)
   writer.child.kill('SIGKILL')

@@ -60,7 +60,7 @@ test('a token whose checksum is wrong is no token', () => {
 })
 
 test('a text made to be slow is not', () => {
-  const begun = performance.now()
+  const begun = process.cpuUsage()
   for (const piece of [
     '-----BEGIN PRIVATE KEY-----\\n',
     'a://b:c',
@@ -73,5 +73,5 @@ test('a text made to be slow is not', () => {
     redact(piece + 'A'.repeat(500_000))
     redact(piece + 'A1 \\n'.repeat(100_000))
   }
-  expect(performance.now() - begun).toBeLessThan(10_000)
+  expect(process.cpuUsage(begun).user / 1000).toBeLessThan(10_000)
 })

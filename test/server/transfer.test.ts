@@ -125,15 +125,17 @@ test('while much is decompressed and read, others are answered', async () => {
   const line = `${JSON.stringify({ role: 'user', content: 'the same again and again '.repeat(40) })}\n`
   const bomb = gzipSync(Buffer.from(line.repeat(300_000)))
   const refused = send(app, '/import?name=bomb.jsonl.gz', bomb)
-  let [longest, last, done] = [0, performance.now(), false]
+  // In time of the processor: how busy the machine is otherwise says nothing about this.
+  const busyMs = (): number => Object.values(process.cpuUsage()).reduce((sum, us) => sum + us / 1000, 0)
+  let [longest, last, done] = [0, busyMs(), false]
   const answered = refused.then((response) => {
     done = true
     return response
   })
   while (!done) {
     await app.get('/health')
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
+    longest = Math.max(longest, busyMs() - last)
+    last = busyMs()
     await new Promise((resolve) => setImmediate(resolve))
   }
   expect((await answered).status).toBe(413)
