@@ -42,7 +42,7 @@ test('what a writer that died has not announced is found once the catalog is kep
   await (await store.session('a')).append({ content: 'announced' })
   expect(await counts()).toEqual([1, 3])
   store.keepCatalog()
-  await vi.waitFor(async () => expect(await counts()).toEqual([1, 2, 3]))
+  await vi.waitFor(async () => expect(await counts()).toEqual([1, 2, 3]), { timeout: 30_000 })
   expect((await store.search('unannounced')).hits).toHaveLength(3)
 })
 

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { vi } from 'vitest'
 import type { Model, SummaryAnswer, SummaryRequest } from '../../src/commit/model.ts'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import type { Session } from '../../src/store/session.ts'
@@ -50,12 +51,17 @@ export class HandClock implements Clock {
   }
 }
 
-/** A database answers later than a disk. */
-const TURN_MS = process.env.HOLDFAST_TEST_STORE === 'postgres' ? 60 : 1
-
-/** Lets everything that can go on go on, real disk work included. */
+/** Lets everything that can go on go on, real work of a disk or a database included. */
 export async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i++) await systemClock.sleep(TURN_MS)
+  for (let i = 0; i < 5; i++) await systemClock.sleep(1)
+  if (process.env.HOLDFAST_TEST_STORE !== 'postgres') return
+  const { untilDatabasesRest } = await import('../postgres/database.ts')
+  await untilDatabasesRest()
+}
+
+/** Resolves when this no longer throws: soon as a rule, later on a busy machine. */
+export function eventually(check: () => unknown): Promise<unknown> {
+  return vi.waitFor(check, { timeout: 30_000, interval: 20 })
 }
 
 export interface Asked extends SummaryRequest {

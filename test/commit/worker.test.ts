@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
 import { type Attempt, Worker } from '../../src/commit/worker.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Task } from '../../src/store/tasks.ts'
-import { type Asked, appendAll, HandClock, StubModel, turns } from './fixtures.ts'
+import { type Asked, appendAll, eventually, HandClock, StubModel, turns } from './fixtures.ts'
 
 /** A store in memory on a clock that stands still, with a session that was committed. */
 async function committed(ids: readonly string[] = ['a', 'b']): Promise<{ clock: HandClock; store: Store; session: Session; task: Task }> {
@@ -35,8 +35,8 @@ test('a task is shown as running while a worker has it', async () => {
   const { model, asked } = manual()
   const worker = new Worker(store, { model })
   worker.start()
-  await vi.waitFor(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
-  await vi.waitFor(() => expect(asked).toHaveLength(1))
+  await eventually(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
+  await eventually(() => expect(asked).toHaveLength(1))
   asked[0]?.answer()
   expect(await task.completed()).toMatchObject({ status: 'completed', overview: '[a b]' })
   expect(worker.status).toMatchObject({ completed: 1, failed: 0, breaker: { state: 'closed' } })
@@ -53,7 +53,7 @@ test('a worker that died is noticed when its lease runs out, and not before', as
   // On a clock that stands still it never shows that it lives, and never comes to an end.
   const dead = new Worker(await openStore(engine, { clock: new HandClock() }), { model: manual().model, leaseMs: 30_000 })
   dead.start()
-  await vi.waitFor(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
+  await eventually(async () => expect(await task.info()).toMatchObject({ status: 'running', attempts: 1 }))
 
   const { model, asked } = manual()
   const worker = new Worker(store, { model, leaseMs: 30_000 })
@@ -268,12 +268,14 @@ test('a worker that rests looks at nothing until its rest is over, or it is woke
   const worker = new Worker(store, { model: new StubModel(), restMs: 250 })
   worker.start()
   await task.completed()
-  await vi.waitFor(() => expect(worker.status).toMatchObject({ running: 0, completed: 1 }))
+  await eventually(() => expect(worker.status).toMatchObject({ running: 0, completed: 1 }))
   await appendAll(session, 'c')
   const woken = await commitOf(session)
   worker.wake()
   await woken.completed()
-  await vi.waitFor(() => expect(worker.status).toMatchObject({ running: 0, completed: 2 }))
+  await eventually(() => expect(worker.status).toMatchObject({ running: 0, completed: 2 }))
+  // It rests once it has found nothing more.
+  await turns()
   await appendAll(session, 'd')
   const later = await commitOf(session)
   await turns()
@@ -297,7 +299,7 @@ test('workers that begin together share what is due, and what another one leaves
   // One of a third kind takes some of them, and dies: its leases run out.
   const dead = new Worker(await openStore(engine, { clock: new HandClock() }), { model: manual().model, concurrency: 3, leaseMs: 500 })
   dead.start()
-  await vi.waitFor(() => expect(dead.status.running).toBe(3))
+  await eventually(() => expect(dead.status.running).toBe(3))
   await Promise.all(workers.map((worker) => worker.drain()))
   for (const task of tasks) expect((await task.info()).status).toBe('completed')
   expect(workers.map(({ status }) => status.completed).reduce((sum, one) => sum + one)).toBe(60)

@@ -1,5 +1,6 @@
 /** Databases for tests: one template for a file, with the tables in it, and a copy of it for whoever asks. On a server that somebody else runs, all are dropped behind the file. */
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll } from 'vitest'
 import { openPostgresEngine } from '../../src/engines/postgres/engine.ts'
@@ -7,6 +8,7 @@ import { isForeign, sharedServer } from './server.ts'
 
 const made: string[] = []
 let template: Promise<string> | undefined
+let watching: Promise<pg.Client> | undefined
 
 /** The address of a new database that holds an empty store. */
 export async function newDatabase(): Promise<string> {
@@ -31,6 +33,24 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
+/**
+ * Resolves when none of these databases has had anything to do for a while: as often as this is asked, and answered by the same machine, which
+ * takes longer the busier that is.
+ */
+export async function untilDatabasesRest(): Promise<void> {
+  watching ??= sharedServer().then(async (connectionString) => {
+    const client = new pg.Client({ connectionString })
+    await client.connect()
+    return client
+  })
+  const client = await watching
+  for (let resting = 0; resting < 8; ) {
+    const { rowCount } = await client.query(`SELECT FROM pg_stat_activity WHERE datname = ANY ($1) AND state <> 'idle'`, [made])
+    resting = rowCount === 0 ? resting + 1 : 0
+    await sleep(10)
+  }
+}
+
 async function makeTemplate(server: string): Promise<string> {
   const url = await create(server)
   const engine = await openPostgresEngine({ url, keysOf: () => [] })
@@ -48,6 +68,8 @@ async function create(server: string, like?: string): Promise<string> {
 }
 
 afterAll(async () => {
+  await (await watching)?.end()
+  watching = undefined
   // A server of the run's own is removed with all that is in it, which takes less time.
   if (made.length === 0 || !isForeign()) return
   await withClient(await sharedServer(), async (client) => {
