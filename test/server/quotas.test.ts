@@ -39,7 +39,10 @@ test('the audit is handed out to an operator of the space, with reads of shares,
   const { result } = await app.get('/audit')
   const of = (action: string) => result.filter((entry: { action: string }) => entry.action === action)
   expect(of('POST /sessions/{id}/messages')).toMatchObject([{ session_id: 'a', status: 200, count: 1 }])
-  expect(of('GET /shared/{token}')).toMatchObject([{ key_id: expect.stringContaining('share '), session_id: 'a', count: 2 }])
+  // Written down together, or one after the other on a busy machine.
+  const reads = of('GET /shared/{token}')
+  for (const entry of reads) expect(entry).toMatchObject({ key_id: expect.stringContaining('share '), session_id: 'a' })
+  expect(reads.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(2)
   expect(JSON.stringify(result)).not.toMatch(new RegExp(`Quagmire|${token}`))
   const other = await app.newKey({ scope: 'admin', space: 'elsewhere' })
   expect((await app.get('/audit', { key: other })).result.filter(({ space }: { space: string }) => space === 'default')).toEqual([])
