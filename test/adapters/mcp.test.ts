@@ -59,6 +59,11 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect(resources).toMatchObject([{ uri: 'session://a%2Fb%20c', name: 'Flowers' }])
     const { contents } = await client.readResource({ uri: resources[0]?.uri ?? '' })
     expect((contents[0] as { text: string }).text).toContain('In the garden.')
+    const names = [
+      { ref: { type: 'ref/prompt' as const, name: 'resume_session' }, argument: { name: 'session_id', value: 'flow' } },
+      { ref: { type: 'ref/resource' as const, uri: 'session://{id}' }, argument: { name: 'id', value: '' } },
+    ]
+    for (const name of names) expect((await client.complete(name)).completion.values).toEqual(['a/b c'])
     const prompt = await client.getPrompt({ name: 'resume_session', arguments: { session_id: 'a/b c' } })
     expect(JSON.stringify(prompt.messages)).toContain('In the garden.')
     await expect(call(client, 'read_session', { session_id: 'nobody' })).rejects.toThrow(/There is no session ."nobody/)

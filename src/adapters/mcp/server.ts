@@ -11,7 +11,7 @@ import type { Window } from '../../store/window.ts'
 import { foundFields } from '../../wire/search.ts'
 import { sessionFields } from '../../wire/sessions.ts'
 import { answer } from './answer.ts'
-import { McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
+import { completable, McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
 import { addWriteTools } from './write-tools.ts'
 
 export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
@@ -36,7 +36,8 @@ export function makeMcpServer(store: McpStore, { version, allowWrite, live, wrot
   const server = new McpServer(
     { name: 'holdfast', version, title: 'Holdfast sessions' },
     {
-      capabilities: live ? { resources: { subscribe: true } } : {},
+      // What is logged is what a connection that lasts cannot be answered with: that it no longer hears of a session.
+      capabilities: { logging: {}, ...(live ? { resources: { subscribe: true } } : {}) },
       instructions: 'Sessions of AI agents, yours among them. Search for what was said, read a session, or get what fits into a context.',
     },
   )
@@ -139,11 +140,16 @@ function addResources(server: McpServer, store: McpStore): void {
     })),
   })
   const about = { title: 'A session', description: 'The newest messages of a session, as text', mimeType: 'text/markdown' }
-  server.registerResource('session', new ResourceTemplate(`${SCHEME}{id}`, { list }), about, async (uri) => {
-    const { messages } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
-    const text = messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
-    return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
-  })
+  server.registerResource(
+    'session',
+    new ResourceTemplate(`${SCHEME}{id}`, { list, complete: { id: completionsIn(store) } }),
+    about,
+    async (uri) => {
+      const { messages } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
+      const text = messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
+      return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
+    },
+  )
 }
 
 /** Whoever subscribes hears of every change, by whichever process. */
@@ -160,7 +166,9 @@ function addSubscriptions(server: McpServer, store: McpStore): void {
     }
     tell().catch((error: unknown) => {
       following.delete(uri)
-      if (!controller.signal.aborted) server.server.onerror?.(error as Error)
+      if (controller.signal.aborted) return
+      const data = `Changes of ${uri} are no longer told. Subscribe again. (${messageOf(error)})`
+      server.server.sendLoggingMessage({ level: 'warning', logger: 'holdfast', data }).catch(() => undefined)
     })
     return {}
   })
@@ -180,7 +188,7 @@ function addPrompt(server: McpServer, store: McpStore): void {
     {
       title: 'Resume a session',
       description: 'Takes up a session where it ended.',
-      argsSchema: { session_id: z.string(), token_budget: z.string().regex(/^\d+$/).optional() },
+      argsSchema: { session_id: completable(z.string(), completionsIn(store)), token_budget: z.string().regex(/^\d+$/).optional() },
     },
     async ({ session_id, token_budget = '8000' }) => {
       const window = await (await store.session(session_id)).window({ budget: Number(token_budget) })
@@ -188,6 +196,15 @@ function addPrompt(server: McpServer, store: McpStore): void {
       return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] }
     },
   )
+}
+
+/** Ids of sessions that go with what was typed, those changed last first. */
+function completionsIn(store: McpStore): (typed: string) => Promise<string[]> {
+  return async (typed) => (await store.list({ limit: 100, ...(typed === '' ? {} : { query: typed }) })).sessions.map(({ id }) => id)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function messageFields({ id, at, message }: StoredMessage) {
