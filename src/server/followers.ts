@@ -6,7 +6,7 @@
  * journal, so nothing is told twice and nothing is left out. Followers of all sessions are told which ones have changed, and what
  * they are now: such an event may come again, and never says less than the one before.
  */
-
+import type { Logger } from 'pino'
 import type { Changes } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Change, ChangeReader } from '../store/follow.ts'
@@ -33,6 +33,7 @@ export interface SpaceFollower {
 
 export class Followers {
   readonly #parts: StoreParts
+  readonly #log: Logger
   readonly #topics = new Map<string, Topic>()
   readonly #ofSpaces = new Set<SpaceFollower>()
   /** Those that are being told what they have missed, and what came meanwhile. */
@@ -43,8 +44,9 @@ export class Followers {
   #cursor: string | undefined
   #heart: NodeJS.Timeout | undefined
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreParts, log: Logger) {
     this.#parts = parts
+    this.#log = log
   }
 
   get size(): number {
@@ -129,7 +131,14 @@ export class Followers {
   async #look(): Promise<void> {
     if (this.#looking !== undefined) return
     this.#cursor ??= (await this.#parts.engine.changes()).cursor
-    this.#looking ??= this.#run().catch(() => this.close())
+    this.#looking ??= this.#run().catch((error: unknown) => this.#beginAnew(error))
+  }
+
+  /** Nobody waits for what will not come: whoever follows comes back, and with the first of them it begins once more. */
+  #beginAnew(error: unknown): void {
+    this.#looking = undefined
+    if (!(error instanceof HoldfastError && error.code === 'CLOSED')) this.#log.error({ err: error }, 'following was interrupted')
+    for (const stream of [...this.#streams]) stream.close()
   }
 
   async #run(): Promise<void> {

@@ -66,7 +66,7 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
     audit: new Audit(store),
     metrics,
     requestLog: new RequestLog(log, metrics),
-    followers: new Followers(store.parts),
+    followers: new Followers(store.parts, log),
     load: new Load(),
     guard: { hosts: options.hosts ?? (isLoopback(host) ? LOOPBACK_HOSTS : undefined), origins },
     requests: new Rate(clock, requestsPerSecond, Math.max(requestsPerSecond * 2, 1)),

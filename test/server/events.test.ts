@@ -1,3 +1,4 @@
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { eventsIn, type ServerEvent } from '../../src/client/event-source.ts'
 import type { Engine } from '../../src/engine/port.ts'
@@ -143,6 +144,34 @@ test('what comes while a follower arrives is told too, however late the store sa
   const second = await follow(app, '/events')
   expect(JSON.parse((await nextOf(second, 'session.changed')).data)).toMatchObject({ session_id: 'a', message_count: 1 })
   for (const events of [first, second]) await events.return(undefined)
+})
+
+test('whatever interrupts following, whoever follows comes back, and it goes on', async () => {
+  let fails = false
+  const wrap = (engine: Engine): Engine => {
+    const changes = engine.changes.bind(engine)
+    return Object.assign(engine, {
+      changes: async (after?: string) => {
+        if (!fails) return changes(after)
+        fails = false
+        throw new TypeError('a mistake of ours')
+      },
+    })
+  }
+  const log = pino({ level: 'error' }, { write: (line: string) => void told.push(line) })
+  const told: string[] = []
+  const app = await Application.open({ wrap, log })
+  const events = await follow(app, '/events')
+  const { id } = await next(events)
+  fails = true
+  await say(app, '1')
+  await expect(nextOf(events, 'none of ours')).rejects.toThrow('the stream ended')
+  expect(told).toMatchObject([expect.stringContaining('a mistake of ours')])
+  const again = await follow(app, '/events', id)
+  expect(JSON.parse((await nextOf(again, 'session.changed')).data)).toMatchObject({ session_id: 'a' })
+  await say(app, '2')
+  for (let count = 0; count < 2; ) count = JSON.parse((await nextOf(again, 'session.changed')).data).message_count
+  await again.return(undefined)
 })
 
 async function nextOf(events: AsyncGenerator<ServerEvent>, type: string): Promise<ServerEvent> {
