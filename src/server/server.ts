@@ -122,7 +122,7 @@ export class Server {
       },
     }) as HttpServer
     await listening(http, host, port)
-    parts.worker?.start()
+    parts.worker?.run().catch((error: unknown) => parts.log.error({ err: error }, 'the worker has ended'))
     store.keepCatalog()
     return new Server(parts, http)
   }
