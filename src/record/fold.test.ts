@@ -284,7 +284,7 @@ test('a fold that accepts its own records stands where one that reads them stand
   const drafts = [draft('c', 'session.created'), draft('a'), draft('d', 'session.deleted'), draft('s', 'segment.sealed', { why: 'purge' })]
   for (const one of drafts) {
     const { prev } = group
-    writer.accept(countedAt(one, group.add(encodeBody(one)), prev))
+    writer.accept(countedAt({ draft: one, place: group.add(encodeBody(one)), prev }))
   }
   page.raw(group.bytes)
   const { seal, prev, lastId, lastAt, end, segment } = page.fold

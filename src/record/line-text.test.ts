@@ -157,8 +157,8 @@ describe('for any JSON', () => {
           const group = new Group(100, '0badcafe')
           const place = group.add(encodeBody(draft))
           const { crc: _, ...read } = decode(group.bytes.subarray(2, -1))
-          expect(countedAt(draft, place, '0badcafe')).toMatchObject({ ...place, carried: false })
-          expect(countedAt(draft, place, '0badcafe').record).toEqual(read)
+          expect(countedAt({ draft, place, prev: '0badcafe' })).toMatchObject({ ...place, carried: false })
+          expect(countedAt({ draft, place, prev: '0badcafe' }).record).toEqual(read)
         },
       ),
     )

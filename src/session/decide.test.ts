@@ -31,7 +31,7 @@ class Notebook {
     const { write } = decision
     const body = encodeBody({ id: `r${this.writes}`, at: new Date(this.writes++).toISOString(), ...write })
     const place = new Group(this.#end, '').add(body)
-    const counted = countedAt(body.draft, place, '')
+    const counted = countedAt({ draft: body.draft, place, prev: '' })
     this.#end = counted.end
     this.state = apply(this.state, counted)
     for (const entry of keysOf(counted)) this.#keys.set(entry.key, entry)

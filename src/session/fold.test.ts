@@ -31,7 +31,7 @@ class Notebook {
     const at = new Date(Date.UTC(2026, 0, 1) + count).toISOString()
     const body = encodeBody({ id: `r${count}`, at, type, payload, ...(parent === undefined ? {} : { parent }) })
     const last = this.records.at(-1)
-    const counted = countedAt(body.draft, new Group(last?.end ?? 0, '').add(body), last?.crc ?? '')
+    const counted = countedAt({ draft: body.draft, place: new Group(last?.end ?? 0, '').add(body), prev: last?.crc ?? '' })
     this.records.push(counted)
     this.state = apply(this.state, counted)
     if (type === 'messages.appended') this.points.push(this.state.head)

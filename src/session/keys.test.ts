@@ -12,7 +12,7 @@ const NO_DIGEST = '0'.repeat(32)
 
 function counted(type: RecordType, payload: JsonObject): Counted {
   const body = encodeBody({ id: 'record', at: '2026-01-01T00:00:00.000Z', type, payload })
-  return countedAt(body.draft, new Group(100, '').add(body), '')
+  return countedAt({ draft: body.draft, place: new Group(100, '').add(body), prev: '' })
 }
 
 function shown(record: Counted): [string, number, string][] {

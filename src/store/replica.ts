@@ -16,7 +16,7 @@ import { type Clock, isoTime } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
-import { type Counted, countedAt } from '../record/fold.ts'
+import { type Counted, countedAt, type PlacedDraft } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group } from '../record/line.ts'
@@ -210,7 +210,7 @@ export class Replica<S> {
         await this.#seal(plan.opens)
         continue
       }
-      if (plan.counted.length === 0) {
+      if (plan.placed.length === 0) {
         // What was loaded after it was asked for is as new as it must be.
         if (!(fleeting && loadedNow) && (await tail.pull())) continue
         if (!fleeting) await tail.makeDurable()
@@ -267,15 +267,16 @@ export class Replica<S> {
     const tail = this.#tail
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
+    const placed: PlacedDraft[] = []
     const counted: Counted[] = []
     const keys = new SegmentKeys(model)
-    let applied = 0
     let state = tail.state
     let urgent = false
     // What the last record of a group comes to is seen to once it stands, while the disk works.
     const applyAll = (): void => {
-      for (; applied < counted.length; applied++) {
-        const record = counted[applied] as Counted
+      while (counted.length < placed.length) {
+        const record = countedAt(placed[counted.length] as PlacedDraft)
+        counted.push(record)
         state = model.apply(state, record)
         keys.add(record)
       }
@@ -284,33 +285,33 @@ export class Replica<S> {
       applyAll()
       const decision = decide(item, state, (key, kind) => keys.get(key, kind) ?? this.#known(item, key, state, kind))
       if (decision.opens !== undefined && !tail.isOpenedFor(decision.opens)) {
-        if (planned.length === 0) return { group, planned, counted, applied, keys, state, urgent, opens: decision.opens }
+        if (planned.length === 0) return { group, planned, placed, counted, keys, state, urgent, opens: decision.opens }
         break
       }
       // What must stand first in a segment does not share a group with what comes before it.
-      if (decision.opens !== undefined && counted.length > 0) break
+      if (decision.opens !== undefined && placed.length > 0) break
       const body = decision.write === undefined ? undefined : this.#encode(item, decision.write)
       if (body instanceof Error) item.operation.refused?.(body)
       if (body === undefined || body instanceof Error) {
         planned.push({ waiting: item, decision: body === undefined ? decision : { refuse: body }, place: undefined })
         continue
       }
-      if (counted.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
+      if (placed.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
       const { prev } = group
       const place = group.add(body)
-      counted.push(countedAt(body.draft, place, prev))
+      placed.push({ draft: body.draft, place, prev })
       urgent ||= item.operation.urgent === true
       planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
     const full = size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)
     if (full) applyAll()
-    if (counted.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
+    if (placed.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
       const { prev } = group
       const body = this.#sealBody('size')
-      counted.push(countedAt(body.draft, group.add(body), prev))
+      placed.push({ draft: body.draft, place: group.add(body), prev })
     }
-    return { group, planned, counted, applied, keys, state, urgent }
+    return { group, planned, placed, counted, keys, state, urgent }
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */

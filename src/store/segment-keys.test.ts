@@ -11,7 +11,7 @@ function segmentOf(...payloads: readonly (readonly [id: string, type: RecordType
   const group = new Group(100, '')
   return payloads.map(([id, type, payload]) => {
     const body = encodeBody({ id, at: '2026-01-01T00:00:00.000Z', type, payload })
-    return countedAt(body.draft, group.add(body), '')
+    return countedAt({ draft: body.draft, place: group.add(body), prev: '' })
   })
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Counted, type Damaged, JournalFold, type Seal } from '../record/fold.ts'
+import { type Counted, countedAt, type Damaged, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { history } from './history.ts'
@@ -19,9 +19,9 @@ export interface Damage extends Omit<Damaged, 'kind'> {
 /** A group, and what it comes to if it stands. */
 export interface PlacedGroup<S> {
   readonly group: Group
+  readonly placed: readonly PlacedDraft[]
+  /** Those of them that are in `keys` and `state` already: the last one need not be before the group stands. */
   readonly counted: readonly Counted[]
-  /** How many of those are in `keys` and `state` already: the last one need not be before the group stands. */
-  readonly applied: number
   readonly keys: SegmentKeys
   readonly state: S
 }
@@ -218,20 +218,16 @@ export class Tail<S> {
    * Takes in a group that this process has placed and is syncing, unless `synced` is false: if that fails, everything is unloaded. What others wrote before it in
    * other segments is not durable yet.
    */
-  accept({ group, counted, applied, keys, state }: PlacedGroup<S>, { synced = true }: { readonly synced?: boolean } = {}): void {
+  accept({ group, placed, counted, keys, state }: PlacedGroup<S>, { synced = true }: { readonly synced?: boolean } = {}): void {
     if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
-    for (const record of counted) {
+    const last = placed.slice(counted.length).map(countedAt)
+    for (const record of [...counted, ...last]) {
       this.#fold.accept(record)
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.keys.addAll(keys)
-    let next = state
-    for (let i = applied; i < counted.length; i++) {
-      const record = counted[i] as Counted
-      next = this.#model.apply(next, record)
-      this.keys.add(record)
-    }
-    this.#setState(next)
+    for (const record of last) this.keys.add(record)
+    this.#setState(last.reduce((before, record) => this.#model.apply(before, record), state))
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
