@@ -2,11 +2,7 @@
  * What the adapters cost. LangGraph's checkpointer is held against `@langchain/langgraph-checkpoint-sqlite`, which has to be compiled: it is
  * fetched into a directory of its own, and if that cannot be done, a stand-in does the same work, which the figure then says.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages'
 import type { RunnableConfig } from '@langchain/core/runnables'
 import { type BaseCheckpointSaver, type Checkpoint, emptyCheckpoint, MemorySaver, uuid6 } from '@langchain/langgraph-checkpoint'
@@ -15,11 +11,11 @@ import Database from 'libsql'
 import { HoldfastSaver } from '../src/adapters/langgraph/index.ts'
 import { HoldfastSession } from '../src/adapters/openai-agents/index.ts'
 import { openStore } from '../src/store/open-store.ts'
+import { LANGGRAPH_SQLITE } from './compare/langgraph.ts'
+import { fetchPackage, importFetched } from './fetched.ts'
 import { type Benchmark, figure, interleave, rateOf, ratios } from './harness.ts'
 import { TEXT } from './session.ts'
 
-const FETCHED = join(fileURLToPath(new URL('../..', import.meta.url)), 'build', 'langgraph-sqlite')
-const PACKAGE = '@langchain/langgraph-checkpoint-sqlite'
 const MESSAGES = 1000
 const META = { source: 'loop', step: 0, parents: {} } as const
 
@@ -111,22 +107,15 @@ async function growthOf(saver: Saver, size: () => Promise<number>): Promise<numb
 
 async function sqliteSaver(directory: string): Promise<{ name: string; saver: Saver }> {
   const file = join(directory, 'checkpoints.db')
-  if (!existsSync(join(FETCHED, 'node_modules', PACKAGE))) {
-    console.error(`  fetching and compiling ${PACKAGE} …`)
-    mkdirSync(FETCHED, { recursive: true })
-    writeFileSync(join(FETCHED, 'package.json'), '{"private":true}')
-    const words = ['install', '--no-audit', '--no-fund', `${PACKAGE}@1`, '@langchain/core@1']
-    spawnSync('npm', words, { cwd: FETCHED, timeout: 600_000, stdio: 'ignore', shell: process.platform === 'win32' })
-  }
+  fetchPackage(LANGGRAPH_SQLITE)
   try {
-    const place = createRequire(join(FETCHED, 'package.json')).resolve(PACKAGE)
-    const { SqliteSaver } = (await import(pathToFileURL(place).href)) as { SqliteSaver: { fromConnString(path: string): Saver } }
+    const { SqliteSaver } = (await importFetched(LANGGRAPH_SQLITE)) as { SqliteSaver: { fromConnString(path: string): Saver } }
     const saver = SqliteSaver.fromConnString(file)
     await saver.getTuple({ configurable: { thread_id: 'nobody' } })
-    return { name: PACKAGE, saver }
+    return { name: LANGGRAPH_SQLITE.name, saver }
   } catch (error) {
-    console.error(`  ${PACKAGE} could not be had (${(error as Error).message.split('\n')[0]}): a stand-in does its work`)
-    return { name: `a stand-in for ${PACKAGE}, which could not be had`, saver: new StandIn(file) }
+    console.error(`  ${LANGGRAPH_SQLITE.name} could not be had (${(error as Error).message.split('\n')[0]}): a stand-in does its work`)
+    return { name: `a stand-in for ${LANGGRAPH_SQLITE.name}, which could not be had`, saver: new StandIn(file) }
   }
 }
 

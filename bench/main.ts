@@ -2,64 +2,14 @@
  * npm run bench -- [--only NAME,…] [--quick] [--json] [--check] [--write] [--dir DIRECTORY]: measures, and prints a table. With --check, ends
  * with 1 if a bar is missed; with --write, writes docs/benchmarks.md.
  */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { adapters } from './adapters.ts'
-import { catalogAppend, catalogList, catalogSearch } from './catalog.ts'
-import { commandLine } from './command-line.ts'
-import { commits } from './commits.ts'
-import { encryption } from './encryption.ts'
-import { erase } from './erase.ts'
+import { BENCHMARKS } from './benchmarks.ts'
 import { type Benchmark, meets } from './harness.ts'
-import { httpAppend } from './http-append.ts'
-import { httpFollowers } from './http-followers.ts'
-import { httpMemory } from './http-memory.ts'
-import { longJournal } from './long-journal.ts'
-import { longSession } from './long-session.ts'
+import { ROOT, readKept, writeKept } from './kept.ts'
 import { describeMachine, type Machine } from './machine.ts'
-import { manyCallers } from './many-callers.ts'
-import { manyProcesses } from './many-processes.ts'
-import { manySessions } from './many-sessions.ts'
-import { oneCaller } from './one-caller.ts'
-import { open } from './open.ts'
-import { postgresAppend, postgresCatalog } from './postgres.ts'
-import { recall } from './recall.ts'
-import { redaction } from './redaction.ts'
-import { type Measured, machineLines, page, type Result, table } from './report.ts'
-import { storeAppend } from './store-append.ts'
-import { transfer } from './transfer.ts'
-import { web } from './web.ts'
-
-const BENCHMARKS: readonly Benchmark[] = [
-  oneCaller,
-  manyCallers,
-  manyProcesses,
-  longJournal,
-  open,
-  storeAppend,
-  longSession,
-  manySessions,
-  commandLine,
-  commits,
-  httpAppend,
-  catalogList,
-  catalogSearch,
-  catalogAppend,
-  recall,
-  redaction,
-  erase,
-  encryption,
-  httpFollowers,
-  httpMemory,
-  transfer,
-  postgresAppend,
-  postgresCatalog,
-  adapters,
-  web,
-]
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+import { type Measured, machineLines, type Result, table } from './report.ts'
 
 const { values } = parseArgs({
   options: {
@@ -110,15 +60,9 @@ try {
 
 /** Puts the figures in the place of those of earlier runs, and leaves those of other benchmarks as they are. */
 async function write(machine: Machine, results: readonly Result[]): Promise<void> {
-  const kept = join(ROOT, 'docs', 'benchmarks.json')
-  const measured = JSON.parse(await readFile(kept, 'utf8').catch(() => '{}')) as Record<string, Measured>
-  for (const { benchmark, figures } of results) measured[benchmark.name] = { machine, figures }
-  const all = BENCHMARKS.flatMap((benchmark) => {
-    const last = measured[benchmark.name]
-    return last === undefined ? [] : [{ benchmark, ...last }]
-  })
-  await writeFile(kept, `${JSON.stringify(Object.fromEntries(all.map(({ benchmark, ...last }) => [benchmark.name, last])), null, 2)}\n`)
-  await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(all))
+  const { measured, compared } = await readKept()
+  const latest = results.map(({ benchmark, figures }): [string, Measured] => [benchmark.name, { machine, figures }])
+  await writeKept({ measured: { ...measured, ...Object.fromEntries(latest) }, compared })
 }
 
 function fail(why: string): never {

@@ -1,4 +1,5 @@
 /** Figures for people: a table for the terminal, and the page docs/benchmarks.md. */
+import { type Compared, comparison } from './compare/report.ts'
 import { type Bar, type Benchmark, type Figure, meets, type Unit } from './harness.ts'
 import type { Machine } from './machine.ts'
 
@@ -10,8 +11,12 @@ export interface Result {
 const HEADINGS = ['benchmark', 'what', 'figure', 'lowest', 'highest', 'must be', 'met']
 
 export function table(results: readonly Result[]): string {
-  const rows = [HEADINGS, ...results.flatMap(rowsOf)]
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+  return columns([HEADINGS, ...results.flatMap(rowsOf)])
+}
+
+/** Rows for a terminal: the columns under each other. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
   return rows
     .map((row) =>
       row
@@ -39,13 +44,13 @@ export interface Measured {
   readonly figures: readonly Figure[]
 }
 
-/** The page, from what was measured last of each benchmark. */
-export function page(results: readonly (Result & Measured)[]): string {
+/** The page, from what was measured last of each benchmark, and of the comparison. */
+export function page(results: readonly (Result & Measured)[], compared: Compared | undefined): string {
   return `# Benchmarks
 
-Written by \`npm run bench -- --write\` from docs/benchmarks.json, where each benchmark keeps the figures of its last run. What is held against
-another was measured in the same run.
-
+Written by \`npm run bench -- --write\` and \`npm run compare -- --write\` from docs/benchmarks.json and docs/comparison.json, which keep the figures of the last runs.
+What is held against another was measured in the same run.
+${compared === undefined ? '' : `\n${comparison(compared)}\n`}
 ${results.map(section).join('\n\n')}
 
 ## How it is measured
@@ -75,6 +80,7 @@ npm run bench -- --quick                  # to see that it works
 npm run bench -- --dir /a/directory       # on another disk
 npm run bench -- --check                  # ends with 1 if something is not met
 npm run bench -- --json                   # for programs
+npm run compare                           # the comparison; takes the same options but --only and --check
 \`\`\`
 `
 }

@@ -159,6 +159,13 @@ describe('a planted violation is told', () => {
       [append('a', [1, 2], ['a1'])],
       finalOf(['a1'], { archives: [{ number: 1, tags: ['a1'] }], live: [], extracted: ['a1', 'a1'] }),
     ],
+    ['a session that is gone', 'only what was deleted goes', CALLS, { ...finalOf([]), sessions: new Map() }],
+    [
+      'one that was purged and had not been deleted',
+      'only what was deleted goes',
+      [...CALLS, call('p', [7, 8], { kind: 'purge' })],
+      finalOf([], { status: 'purged' }),
+    ],
     ['a deleted session that is back', 'deleted stays deleted', [call('d', [1, 2], { kind: 'delete', session: S })], finalOf([])],
     [
       'a late writer that was let in',

@@ -59,6 +59,7 @@ const SESSION_RULES = {
   'commits are disjoint': commitsAreDisjoint,
   'extracted once': extractedOnce,
   'deleted stays deleted': deletedStaysDeleted,
+  'only what was deleted goes': onlyDeletedGoes,
 } as const satisfies Record<string, (one: Case) => Iterable<string>>
 
 const STORE_RULES = {
@@ -75,7 +76,7 @@ export type Rule = keyof typeof SESSION_RULES | keyof typeof STORE_RULES
 
 export function check(history: History, final: Final): Violation[] {
   const found: Violation[] = []
-  for (const [session, end] of final.sessions) {
+  for (const [session, end] of endsOf(history, final)) {
     if (end.parent !== null) continue
     const one = caseOf(session, history, end)
     for (const [rule, holds] of Object.entries(SESSION_RULES)) {
@@ -88,8 +89,20 @@ export function check(history: History, final: Final): Violation[] {
   return found
 }
 
+/** Of sessions that nobody finds any more too. */
+function endsOf({ calls }: History, { sessions }: Final): Map<string, FinalSession> {
+  const ends = new Map(sessions)
+  for (const { told, session } of of(calls, 'append', 'import')) if (told === 'ok' && !ends.has(session)) ends.set(session, GONE)
+  return ends
+}
+
+export const GONE: FinalSession = { parent: null, status: 'purged', tags: [], archives: [], live: [], title: null, extracted: [] }
+
 function caseOf(session: string, { calls }: History, final: FinalSession): Case {
-  const own = calls.filter((call) => ('session' in call ? call.session === session : call.seen?.some((one) => one.session === session)))
+  const own = calls.filter((call) => {
+    if ('session' in call) return call.session === session
+    return call.kind === 'purge' || call.seen?.some((one) => one.session === session)
+  })
   return { session, calls: own, final, places: new Map(final.tags.map((tag, place) => [tag, place])) }
 }
 
@@ -265,10 +278,17 @@ function* deletedStaysDeleted({ calls, final }: Case): Generator<string> {
     if (final.status === 'ok') yield `${nameOf(removal)} deleted it, and it is back`
     for (const call of calls) {
       if (call === removal || call.begun < removal.ended || call.told !== 'ok') continue
-      if (call.kind === 'delete' || call.kind === 'search' || call.kind === 'doctor') continue
+      if (call.kind === 'delete' || call.kind === 'search' || call.kind === 'doctor' || call.kind === 'purge') continue
       yield `${nameOf(call)} (${call.kind}) was accepted after ${nameOf(removal)} had deleted it`
     }
   }
+}
+
+function* onlyDeletedGoes({ calls, final }: Case): Generator<string> {
+  if (final.status !== 'purged') return
+  const purges = of(calls, 'purge').filter(({ told }) => told !== 'refused')
+  const isPurged = of(calls, 'delete').some(({ told, begun }) => told !== 'refused' && purges.some(({ ended }) => ended > begun))
+  if (!isPurged) yield 'it is gone, and nobody had deleted and purged it'
 }
 
 function* forks({ calls }: History, { sessions }: Final): Generator<Told> {

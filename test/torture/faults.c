@@ -4,8 +4,14 @@
  *
  *   0 faults   a set of bits, below          8  skew    milliseconds to add to the wall clock
  *   4 every    one call in so many fails    16  counts  of each fault that happened, in the order of the bits
+ *
+ * It also writes down what each sync has made safe, a line each, so that the driver can take away the rest as a power cut would:
+ *
+ *   F inode birth size          the bytes of a file, as many as there were when the sync began
+ *   D path TAB name TAB …       the names in a directory
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -31,6 +38,7 @@ static struct page *page;
 static const char *store;
 static size_t store_length;
 static volatile uint32_t calls;
+static int syncs = -1;
 
 __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("HOLDFAST_TORTURE_PAGE");
@@ -42,15 +50,25 @@ __attribute__((constructor)) static void begin(void) {
   void *at = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   if (at != MAP_FAILED) page = at;
+  const char *log = getenv("HOLDFAST_TORTURE_SYNCS");
+  if (log != NULL) syncs = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+}
+
+/* Where a file of the store lies, or 0 if it is none. */
+static int path_of(int fd, char *target, size_t size) {
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(name, target, size - 1);
+  if (length < (ssize_t)store_length || strncmp(target, store, store_length) != 0) return 0;
+  target[length] = 0;
+  return 1;
 }
 
 /* Whether this call is one that fails in this way. */
 static int hits(int kind, int fd) {
   if (page == NULL || (page->faults & (1u << kind)) == 0) return 0;
-  char name[64], target[4096];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(name, target, sizeof target - 1);
-  if (length < (ssize_t)store_length || strncmp(target, store, store_length) != 0) return 0;
+  char target[4096];
+  if (!path_of(fd, target, sizeof target)) return 0;
   uint32_t every = page->every == 0 ? 1 : page->every;
   if (__sync_add_and_fetch(&calls, 1) % every != 0) return 0;
   __sync_add_and_fetch(&page->counts[kind], 1);
@@ -96,14 +114,51 @@ ssize_t pread64(int fd, void *bytes, size_t length, off64_t at) {
   return REAL(pread64)(fd, bytes, length, at);
 }
 
+/* What a sync that begins now will make safe; NULL if that is of no interest. */
+static char *safe(int fd) {
+  char path[4096];
+  struct statx now;
+  if (syncs < 0 || !path_of(fd, path, sizeof path)) return NULL;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_ALL, &now) != 0) return NULL;
+  char *line = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&line, &length);
+  if (S_ISDIR(now.stx_mode)) {
+    fprintf(out, "D %s", path);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) fprintf(out, "\t%s", entry->d_name);
+    if (directory != NULL) closedir(directory);
+    fputc('\n', out);
+  } else {
+    long long birth = now.stx_btime.tv_sec * 1000000000LL + now.stx_btime.tv_nsec;
+    fprintf(out, "F %llu %lld %llu\n", (unsigned long long)now.stx_ino, birth, (unsigned long long)now.stx_size);
+  }
+  fclose(out);
+  return line;
+}
+
+/* Nobody is told that a sync has succeeded before it is written down. */
+static int synced(int result, char *line) {
+  int error = errno;
+  if (result == 0 && line != NULL) {
+    ssize_t written = REAL(write)(syncs, line, strlen(line));
+    (void)written;
+  }
+  free(line);
+  errno = error;
+  return result;
+}
+
 int fdatasync(int fd) {
   if (hits(SYNC_EIO, fd)) return fail(EIO);
-  return REAL(fdatasync)(fd);
+  char *line = safe(fd);
+  return synced(REAL(fdatasync)(fd), line);
 }
 
 int fsync(int fd) {
   if (hits(SYNC_EIO, fd)) return fail(EIO);
-  return REAL(fsync)(fd);
+  char *line = safe(fd);
+  return synced(REAL(fsync)(fd), line);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {

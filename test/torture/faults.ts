@@ -27,10 +27,16 @@ export class FaultPage {
   readonly env: Readonly<Record<string, string>>
   readonly #fd: number
 
-  constructor({ path, library, store }: { readonly path: string; readonly library: string; readonly store: string }) {
+  /** `syncs` is where what syncs have made safe is written down. */
+  constructor({
+    path,
+    library,
+    store,
+    syncs,
+  }: { readonly path: string; readonly library: string; readonly store: string; readonly syncs: string }) {
     writeFileSync(path, Buffer.alloc(PAGE_BYTES))
     this.#fd = openSync(path, 'r+')
-    this.env = { LD_PRELOAD: library, HOLDFAST_TORTURE_PAGE: path, HOLDFAST_TORTURE_STORE: store }
+    this.env = { LD_PRELOAD: library, HOLDFAST_TORTURE_PAGE: path, HOLDFAST_TORTURE_STORE: store, HOLDFAST_TORTURE_SYNCS: syncs }
   }
 
   /** From now on one call in so many fails; without a fault, none. */

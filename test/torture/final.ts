@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/record/limits.ts'
 import type { Store } from '../../src/store/store.ts'
 import { answersOf } from '../catalog/answers.ts'
 import { Random } from '../simulation/random.ts'
-import type { Final, FinalSession } from './check.ts'
+import { type Final, type FinalSession, GONE } from './check.ts'
 import { damageIn } from './looking.ts'
 import { tagOf } from './sessions.ts'
 import { SlowModel } from './slow-model.ts'
@@ -49,7 +49,7 @@ async function sessionOf(store: Store, id: string, isDeleted: boolean, sources: 
       await session.restore()
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error
-      return { parent: null, status: 'purged', tags: [], archives: [], live: [], title: null, extracted: [] }
+      return GONE
     }
   }
   const { messageCount, parent, title } = await session.info()

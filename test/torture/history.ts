@@ -22,6 +22,8 @@ export type Wish =
   | { readonly kind: 'describe'; readonly session: string; readonly title: string }
   | { readonly kind: 'commit'; readonly session: string; readonly keep: number }
   | { readonly kind: 'delete'; readonly session: string }
+  /** Whatever is deleted by then. */
+  | { readonly kind: 'purge' }
   | { readonly kind: 'fork'; readonly session: string; readonly child: string }
   | { readonly kind: 'import'; readonly session: string; readonly tags: readonly string[] }
   | { readonly kind: 'read'; readonly session: string }

@@ -27,6 +27,8 @@ export class Place {
   #running: Running
   #finished: Promise<void>
   #isOver = false
+  /** Nobody takes its place before this. */
+  #held: Promise<void> = Promise.resolve()
 
   constructor(name: string, start: (env: Readonly<Record<string, string>>) => Running, faults?: FaultPage) {
     this.name = name
@@ -42,6 +44,7 @@ export class Place {
       this.isStopped = false
       if (ended.signal !== 'SIGKILL' && !(this.#isOver && isGood(ended)) && !isRefused(ended)) this.crashes.push(ended)
       if (this.#isOver || this.crashes.length > MOST_CRASHES) return
+      await this.#held
       this.#running = this.#start()
     }
   }
@@ -49,6 +52,14 @@ export class Place {
   kill(): void {
     this.kills++
     this.#running.signal('SIGKILL')
+  }
+
+  /** Nothing is there from when this resolves until `held` does. */
+  async killUntil(held: Promise<void>): Promise<void> {
+    this.#held = held
+    const { ended } = this.#running
+    this.kill()
+    await ended
   }
 
   stop(): void {

@@ -6,6 +6,7 @@ import type { Fault } from './faults.ts'
 export type Trouble = { readonly at: number } & (
   | { readonly kind: 'kill'; readonly place: number }
   | { readonly kind: 'kill all' }
+  | { readonly kind: 'power cut' }
   | { readonly kind: 'stop'; readonly place: number; readonly forMs: number }
   | { readonly kind: 'fault'; readonly place: number; readonly fault: Fault; readonly every: number; readonly forMs: number }
   | { readonly kind: 'clock'; readonly place: number; readonly skewMs: number }
@@ -17,7 +18,7 @@ export interface Possible {
   readonly places: number
   readonly ways: number
   readonly database: boolean
-  /** Calls of processes can be made to fail. */
+  /** Calls of processes can be made to fail, and what they did not sync be taken away. */
   readonly faults: boolean
   /** Clocks of running processes can be moved. */
   readonly clocks: boolean
@@ -50,6 +51,7 @@ function oneOf(random: Random, { places, ways, database, faults, clocks, leaseMs
   const way = random.int(Math.max(1, ways))
   const choice = random.float()
   if (choice < 0.01) return { kind: 'kill all' }
+  if (faults && choice < 0.03) return { kind: 'power cut' }
   if (database && choice < 0.03) return { kind: 'kill database' }
   if (ways > 0 && choice < 0.35) return { kind: random.pick(['cut', 'cut', 'reset', 'slow'] as const), way, forMs: 100 + random.int(900) }
   if (faults && choice < 0.4) {

@@ -17,6 +17,7 @@ import { finalOf } from './final.ts'
 import { type Ground, groundOf } from './ground.ts'
 import { type History, nowUs, readHistory } from './history.ts'
 import { Place, startClient, startServing } from './place.ts'
+import { cutPower } from './power-cut.ts'
 import { scheduleOf, type Trouble } from './schedule.ts'
 
 export interface TortureOptions {
@@ -81,23 +82,24 @@ class Run {
   readonly #counts: Record<string, number> = {}
   readonly #library: string | undefined
   readonly #begun = nowUs()
+  readonly #cuts: Random
   #ports: number[] = []
 
   private constructor(ground: Ground, options: { readonly home: string; readonly seed: number; readonly tell: (line: string) => void }) {
     this.#ground = ground
     this.#home = options.home
     this.#random = new Random(options.seed)
+    this.#cuts = this.#random.fork()
     this.#tell = options.tell
     const { library, reason } = buildLibrary(options.home)
     this.#library = library
     if (library === undefined) this.#tell(`no failing calls, and clocks are wrong only from the start of a process: ${reason}`)
     else
       this.#tell(
-        `${ground.directory === undefined ? 'clocks jump' : 'calls on the files of the store fail, and clocks jump'}: faults.c is loaded into every process`,
+        `${ground.directory === undefined ? 'clocks jump' : 'calls on the files of the store fail, power cuts take away what was not synced, and clocks jump'}: faults.c is loaded into every process`,
       )
     if (ground.directory === undefined)
       this.#tell(`the ways to the database are cut${ground.killDatabase === undefined ? '; it is not ours to kill' : ', and it is killed'}`)
-    this.#tell('no power cuts: those are made by the simulated disk (npm run simulate)')
   }
 
   static async begin(
@@ -122,7 +124,9 @@ class Run {
     const path = join(this.#home, 'pages', name)
     const nowhere = join(this.#home, 'no-store')
     const faults =
-      this.#library === undefined ? undefined : new FaultPage({ path, library: this.#library, store: this.#ground.directory ?? nowhere })
+      this.#library === undefined
+        ? undefined
+        : new FaultPage({ path, library: this.#library, store: this.#ground.directory ?? nowhere, syncs: this.#syncs })
     this.#places.push(new Place(name, start, faults))
   }
 
@@ -140,6 +144,11 @@ class Run {
       }
       return startClient(options, env)
     })
+  }
+
+  /** Where all processes write down what their syncs have made safe. */
+  get #syncs(): string {
+    return join(this.#home, 'syncs')
   }
 
   #storeOf(index: number): string {
@@ -163,8 +172,8 @@ class Run {
     for (const trouble of troubles) {
       await sleep(Math.max(0, begun + trouble.at - performance.now()))
       const happening = this.#happen(trouble)
-      // While the database is away, nothing else can be told from that.
-      if (trouble.kind === 'kill database') await happening
+      // While the database is away, or nobody is there, nothing else can be told from that.
+      if (trouble.kind === 'kill database' || trouble.kind === 'power cut') await happening
       else lasting.push(happening)
     }
     await sleep(Math.max(0, begun + durationMs - performance.now()))
@@ -187,6 +196,7 @@ class Run {
     this.#count(trouble.kind)
     if (trouble.kind === 'kill') place?.kill()
     else if (trouble.kind === 'kill all') for (const one of this.#places) one.kill()
+    else if (trouble.kind === 'power cut') await this.#cutPower()
     else if (trouble.kind === 'clock') place?.faults?.jump(trouble.skewMs)
     else if (trouble.kind === 'kill database') await this.#ground.killDatabase?.()
     else if (trouble.kind === 'stop') {
@@ -200,6 +210,19 @@ class Run {
       await sleep(trouble.forMs)
       place?.faults?.set(undefined)
     } else await this.#troubleWay(trouble)
+  }
+
+  async #cutPower(): Promise<void> {
+    let restore = (): void => undefined
+    const restored = new Promise<void>((resolve) => {
+      restore = resolve
+    })
+    await Promise.all(this.#places.map((place) => place.killUntil(restored)))
+    const store = this.#ground.directory as string
+    const { bytes, names } = cutPower({ store, syncs: this.#syncs, random: this.#cuts })
+    this.#count('bytes lost with the power', bytes)
+    this.#count('names lost with the power', names)
+    restore()
   }
 
   async #troubleWay({ kind, way: number, forMs }: Extract<Trouble, { way: number }>): Promise<void> {

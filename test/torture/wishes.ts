@@ -27,6 +27,7 @@ export function wish(role: Role, random: Random, tag: string, begun: number): Ma
   if (choice < 0.75) return { kind: 'commit', session, keep: random.int(5) }
   if (choice < 0.755) return { kind: 'fork', session: random.pick(talks), child: `fork-${tag}` }
   if (choice < 0.76) return { kind: 'delete', session: doomed }
+  if (choice < 0.762) return { kind: 'purge' }
   return { kind: 'read', session }
 }
 
@@ -59,6 +60,10 @@ export async function perform(store: StoreApi, wanted: Exclude<Wish, { kind: 'do
   if (wanted.kind === 'search') {
     const { hits, lag } = await store.search(wanted.tag, { session: wanted.session, kinds: ['message'], limit: 10 })
     return lag === null ? { told: 'ok', hits: hits.length } : { told: 'unknown' }
+  }
+  if (wanted.kind === 'purge') {
+    for await (const _ of store.purge({ olderThanMs: 0 }));
+    return { told: 'ok' }
   }
   const session = await store.session(wanted.session)
   if (wanted.kind === 'read') return { told: 'ok', seen: [await extentOf(session)] }
