@@ -117,7 +117,7 @@ export class CatalogCrowd {
       const check = async (): Promise<void> =>
         expect(await answersOf(store, { words: WORDS })).toEqual(await answersOf(anew, { words: WORDS }))
       if (keep) store.keepCatalog()
-      await (keep ? vi.waitFor(check, { timeout: 15_000, interval: 100 }) : check())
+      await (keep ? vi.waitFor(check, { timeout: 60_000, interval: 100 }) : check())
     } finally {
       await store.close()
       await anew.close()

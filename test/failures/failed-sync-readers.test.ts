@@ -52,13 +52,13 @@ test('F31 failed fsync: a follower whose sync failed in a segment that others ha
     }
   }
   const broken = expect(follow()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['one'])
+  await expect.poll(() => seen, { timeout: 30_000 }).toEqual(['one'])
   disk.fails = true
   await say(theirs, 'two', LONG, 'three', LONG, 'four')
   await broken
   disk.fails = false
   const second = follow()
-  await expect.poll(() => seen, { timeout: 10_000 }).toEqual(['one', 'two', 'long ', 'three', 'long ', 'four'])
+  await expect.poll(() => seen, { timeout: 30_000 }).toEqual(['one', 'two', 'long ', 'three', 'long ', 'four'])
   over.abort()
   await second
 })
