@@ -65,7 +65,7 @@ export function requirePlatform(need: PlatformNeed): Platform {
 }
 
 function failureOf(program: string, words: readonly string[]): string {
-  const { error, status, stderr } = spawnSync(program, words, { encoding: 'utf8', timeout: 10_000 })
+  const { error, status, stderr } = spawnSync(program, words, { encoding: 'utf8', timeout: 60_000 })
   if (error !== undefined) return error.message
   return status === 0 ? '' : `${program} ended with ${status}: ${stderr.trim()}`
 }
