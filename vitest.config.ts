@@ -20,6 +20,8 @@ const ENCRYPTED = [
 ]
 /** What says nothing of the engine. */
 const POSTGRES = [
+  'test/adapters/{ai-sdk,claude-agent,langchain,langgraph,langgraph-conformance,mcp,openai-agents}.test.ts',
+  'test/slow/adapters/{killed,runners}.test.ts',
   'src/store/{exchange,incarnations,list}.test.ts',
   'test/commit/{commit,worker,once/once}.test.ts',
   'test/erase/erase.test.ts',

@@ -64,7 +64,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     limits: LIMITS,
     redact,
     migrate,
-    quotas: (limit) => metrics.quotaRefused(limit),
+    quotas: (limit, of) => metrics.quotaRefused(limit, of),
     ...sealed,
   })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')

@@ -58,8 +58,8 @@ export class Metrics {
     this.damaged = new Counter({ name: 'holdfast_damage_seen_total', help: 'Answers about sessions in which damage was found.', registers })
     this.#refusals = new Counter({
       name: 'holdfast_quota_refusals_total',
-      help: 'What was refused because a quota was used up, by limit.',
-      labelNames: ['limit'],
+      help: 'What was refused because a quota was used up, by limit and by whose it is.',
+      labelNames: ['limit', 'of'],
       registers,
     })
     this.#syncs = new Histogram({
@@ -105,8 +105,8 @@ export class Metrics {
   }
 
   /** Something was refused because a quota was used up. */
-  quotaRefused(limit: string): void {
-    this.#refusals.inc({ limit })
+  quotaRefused(limit: string, of: 'space' | 'key'): void {
+    this.#refusals.inc({ limit, of })
   }
 
   /** Gauges are read when they are asked for. */

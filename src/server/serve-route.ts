@@ -69,9 +69,11 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   }
   const query = queryOf(route, c)
   const body = await bodyOf(route, c)
+  const { quotas } = parts.store.parts
   if (route.messages !== undefined && principal.kind !== 'nobody')
-    await parts.store.parts.quotas?.admit({ key: principal.id }, { messages: route.messages(body) })
-  const call = callOf(parts, route, c, principal, query, body)
+    await quotas?.admit({ key: principal.id }, { messages: route.messages(body) })
+  const isCounted = quotas !== undefined && route.scope !== 'anyone' && (await quotas.isCounted(principal.id))
+  const call = callOf(parts, route, c, principal, query, body, isCounted)
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)
   // What came together was read together (`body.ts`), and is answered together.
@@ -80,8 +82,16 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
 }
 
-function callOf(parts: ServerParts, route: Route, c: Context, principal: Principal, query: unknown, body: unknown): Call {
-  const store = parts.stores.of(principal.space)
+function callOf(
+  parts: ServerParts,
+  route: Route,
+  c: Context,
+  principal: Principal,
+  query: unknown,
+  body: unknown,
+  isCounted: boolean,
+): Call {
+  const store = isCounted ? parts.stores.of(principal.space).withKey(principal.id) : parts.stores.of(principal.space)
   const param = (name: string): string => checkId(`The ${name} in the path`, c.req.param(name))
   return {
     c,
@@ -96,7 +106,7 @@ function callOf(parts: ServerParts, route: Route, c: Context, principal: Princip
       const id = param('id')
       if (principal.session !== null && principal.session !== id) throw otherSession()
       if (principal.owner !== null) await requireOwner(store, id, principal.owner, creates)
-      return parts.stores.session(principal.space, id)
+      return isCounted ? store.session(id) : parts.stores.session(principal.space, id)
     },
   }
 }

@@ -47,12 +47,14 @@ export function admitText(parts: StoreParts, session: string, message: JsonText)
   return admitted === value ? message : objectText('The message', admitted)
 }
 
-/** Refuses what is more than the quota of this space. The store's own facts have none. */
+/** Refuses what is more than the quota of this space, or of the key that it comes with. The store's own facts have none. */
 export async function admitAmount(handle: Handle, amount: { readonly messages?: number; readonly bytes?: number }): Promise<void> {
-  const { quotas, space } = handle.parts
+  const { quotas, space, key } = handle.parts
   if (quotas === undefined || space === STORE_SPACE || space === KEY_SPACE) return
-  const isNew = (await handle.state()).status !== 'live'
-  await quotas.admit({ space }, { ...amount, sessions: isNew ? 1 : 0 })
+  const sessions = (await handle.state()).status === 'live' ? 0 : 1
+  // Its messages a minute are counted where its requests are.
+  if (key !== undefined) await quotas.admit({ key }, { sessions, bytes: amount.bytes ?? 0 })
+  await quotas.admit({ space }, { ...amount, sessions })
 }
 
 /** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */

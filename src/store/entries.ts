@@ -7,7 +7,7 @@ import * as decide from '../session/decide.ts'
 import { entryKey } from '../session/keys.ts'
 import type { Entry, EntryPut } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
-import { admit } from './admission.ts'
+import { admit, admitAmount } from './admission.ts'
 import { type Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { type Found, Records } from './records.ts'
 
@@ -34,6 +34,7 @@ export function entriesToPut({ parts, id }: Pick<Handle, 'parts' | 'id'>, entrie
 
 export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
   const copies = entriesToPut(handle, entries)
+  if (handle.parts.quotas !== undefined) await admitAmount(handle, { bytes: JSON.stringify(copies).length })
   const terms = handle.terms('putEntries', copies, options)
   return written(await handle.submitCreating(terms, (full) => decide.putEntries(full, copies)))
 }

@@ -15,7 +15,7 @@ import type { Keyring } from './encryption/keyring.ts'
 import type { MasterKey } from './encryption/master-key.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
 import type { StoreParts } from './parts.ts'
-import { type Quota, Quotas } from './quotas.ts'
+import { type QuotaRefused, Quotas } from './quotas.ts'
 import { Replicas } from './replicas.ts'
 import { Store } from './store.ts'
 
@@ -30,8 +30,8 @@ export interface OpenOptions {
   readonly beforeAppend?: BeforeAppend
   /** Seals everything that is written, with a key for each session that the master key wraps. */
   readonly encryption?: EncryptionOptions
-  /** Enforces the quotas that were set for spaces; a function is told of everything that is refused, by which limit. */
-  readonly quotas?: boolean | ((limit: keyof Quota) => void)
+  /** Enforces the quotas that were set for spaces; a function is told of everything that is refused, by which limit and whose. */
+  readonly quotas?: boolean | QuotaRefused
   /** Takes keys, tokens and passwords of known forms out of what is said before it is written. */
   readonly redact?: boolean
   readonly clock?: Clock

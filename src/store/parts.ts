@@ -22,6 +22,8 @@ export interface StoreParts {
   readonly beforeAppend?: BeforeAppend
   /** How much spaces may hold, where that is enforced. */
   readonly quotas?: Quotas
+  /** The key of a server that everything is done with, if what it adds is counted. */
+  readonly key?: string
   /** The keys of sessions, where the store is encrypted. */
   readonly keyring?: Keyring
 }

@@ -1,13 +1,15 @@
 /**
- * How much a space may hold and how fast it may grow: sessions, bytes, and messages a minute; the last of them also for a key of a server. They
- * lie in the store's own space, so every process that enforces them knows them within a second. What is used is what the catalog tells, looked at
- * every few seconds, and what this process has let in since: so several processes together may let in a little more than the quota says, never much.
+ * How much a space may hold and how fast it may grow: sessions, bytes, and messages a minute; and how much a key of a server may add of them. They
+ * lie in the store's own space, so every process that enforces them knows them within a second. What a space holds is what the catalog tells, looked at
+ * every few seconds, and what this process has let in since; what a key has added is counted (`key-usage.ts`). So several processes together may let in a
+ * little more than the quota says, never much.
  */
 import type { Clock } from '../engine/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
 import { putEntries, readEntries } from './entries.ts'
 import { Handle } from './handle.ts'
+import { type Added, KeyUsage } from './key-usage.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
 import { statsOf } from './stats.ts'
 
@@ -19,8 +21,11 @@ export interface Quota {
   readonly messagesPerMinute?: number
 }
 
-/** Whose quota: of a space, or of a key of a server, which has messages a minute only. */
+/** Whose quota: of a space, or of a key of a server. */
 export type QuotaOf = { readonly space: string } | { readonly key: string }
+
+/** Is told of everything that is refused: by which limit, and whose. */
+export type QuotaRefused = (limit: keyof Quota, of: 'space' | 'key') => void
 
 /** What somebody is about to add. */
 interface Wanted {
@@ -35,25 +40,24 @@ const REFRESH_MS = 500
 const USAGE_MS = 2000
 const FIELDS = ['sessions', 'bytes', 'messagesPerMinute'] as const
 
-interface Usage {
-  sessions: number
-  bytes: number
+interface Usage extends Added {
   readonly atMs: number
 }
 
 export class Quotas {
   readonly #parts: StoreParts
-  readonly #refused: (limit: keyof Quota) => void
+  readonly #refused: QuotaRefused
+  readonly #keyUsage: KeyUsage
   readonly #usage = new Map<string, Usage>()
   readonly #minutes = new Map<string, Minute>()
   #known = new Map<string, Quota>()
   #version = ''
   #lookedMs = Number.NEGATIVE_INFINITY
 
-  /** `refused` is told of everything that is refused, by which limit. */
-  constructor(parts: StoreParts, refused: (limit: keyof Quota) => void = () => undefined) {
+  constructor(parts: StoreParts, refused: QuotaRefused = () => undefined) {
     this.#parts = parts
     this.#refused = refused
+    this.#keyUsage = new KeyUsage(parts)
   }
 
   async get(of: QuotaOf): Promise<Quota> {
@@ -61,13 +65,21 @@ export class Quotas {
     return this.#known.get(nameOf(of)) ?? {}
   }
 
-  /** In place of what was said before; an empty one takes it away. */
+  /** In place of what was said before; an empty one takes it away, and what a key has added is no longer counted. */
   async set(of: QuotaOf, quota: Quota): Promise<void> {
-    const checked = checkQuota(of, quota)
+    const checked = checkQuota(quota)
     const entry = { channel: CHANNEL, key: nameOf(of) }
     const isEmpty = Object.keys(checked).length === 0
     await putEntries(this.#handle, [isEmpty ? entry : { ...entry, value: { ...checked } }], {})
+    if (isEmpty && 'key' in of) await this.#keyUsage.forget(of.key)
     await this.#refresh(true)
+  }
+
+  /** Whether what this key adds has to be counted. */
+  async isCounted(key: string): Promise<boolean> {
+    await this.#refresh()
+    const quota = this.#known.get(nameOf({ key }))
+    return quota?.sessions !== undefined || quota?.bytes !== undefined
   }
 
   /** RESOURCE_EXHAUSTED if it is more than is left. What is let in counts. */
@@ -76,35 +88,43 @@ export class Quotas {
     const quota = this.#known.get(nameOf(of))
     if (quota === undefined) return
     const { sessions = 0, messages = 0, bytes = 0 } = wanted
-    if ('space' in of && (quota.sessions !== undefined || quota.bytes !== undefined)) {
-      const used = await this.#used(of.space)
-      if (sessions > 0) this.#require('sessions', quota.sessions, used.sessions + sessions, used.sessions)
-      this.#require('bytes', quota.bytes, used.bytes + bytes, used.bytes)
-      used.sessions += sessions
-      used.bytes += bytes
+    if (sessions + bytes > 0 && (quota.sessions !== undefined || quota.bytes !== undefined)) {
+      const used = 'key' in of ? await this.#keyUsage.of(of.key) : await this.#used(of.space)
+      if (sessions > 0) this.#require(of, 'sessions', quota.sessions, used.sessions + sessions, used.sessions)
+      this.#require(of, 'bytes', quota.bytes, used.bytes + bytes, used.bytes)
+      if ('key' in of) this.#keyUsage.add(of.key, { sessions, bytes })
+      else this.#usage.set(of.space, { ...(used as Usage), sessions: used.sessions + sessions, bytes: used.bytes + bytes })
     }
-    if (quota.messagesPerMinute !== undefined && messages > 0) this.#spend(nameOf(of), quota.messagesPerMinute, messages)
+    if (quota.messagesPerMinute !== undefined && messages > 0) this.#spend(of, quota.messagesPerMinute, messages)
   }
 
-  #require(limit: 'sessions' | 'bytes', most: number | undefined, wanted: number, used: number): void {
+  /** What keys have added is in the store. */
+  settle(): Promise<void> {
+    return this.#keyUsage.settle()
+  }
+
+  #require(of: QuotaOf, limit: 'sessions' | 'bytes', most: number | undefined, wanted: number, used: number): void {
     if (most === undefined || wanted <= most) return
-    this.#refused(limit)
+    this.#refused(limit, kindOf(of))
     throw new HoldfastError(
       'RESOURCE_EXHAUSTED',
-      `This space may hold ${most} ${limit}, and holds ${used}. Delete and purge what is not needed, or ask for a larger quota.`,
-      { details: { quota: limit, limit: most, used } },
+      'key' in of
+        ? `This key may add ${most} ${limit}, and has added ${used}. Ask for a larger quota.`
+        : `This space may hold ${most} ${limit}, and holds ${used}. Delete and purge what is not needed, or ask for a larger quota.`,
+      { details: { quota: limit, of: kindOf(of), limit: most, used } },
     )
   }
 
-  #spend(who: string, perMinute: number, messages: number): void {
+  #spend(of: QuotaOf, perMinute: number, messages: number): void {
+    const who = nameOf(of)
     const minute = this.#minutes.get(who) ?? new Minute(this.#parts.clock)
     this.#minutes.set(who, minute)
     const waitMs = minute.spend(messages, perMinute)
     if (waitMs === 0) return
-    this.#refused('messagesPerMinute')
+    this.#refused('messagesPerMinute', kindOf(of))
     const seconds = Math.ceil(waitMs / 1000)
     throw new HoldfastError('RESOURCE_EXHAUSTED', `More than ${perMinute} messages a minute are not let in. Come back in ${seconds} s.`, {
-      details: { quota: 'messages_per_minute', limit: perMinute, retry_after: seconds },
+      details: { quota: 'messages_per_minute', of: kindOf(of), limit: perMinute, retry_after: seconds },
     })
   }
 
@@ -159,16 +179,19 @@ class Minute {
   }
 }
 
+function kindOf(of: QuotaOf): 'space' | 'key' {
+  return 'key' in of ? 'key' : 'space'
+}
+
 function nameOf(of: QuotaOf): string {
   return 'key' in of ? `key ${checkId('The id of a key', of.key)}` : `space ${checkId('The name of a space', of.space)}`
 }
 
-function checkQuota(of: QuotaOf, quota: Quota): Quota {
+function checkQuota(quota: Quota): Quota {
   for (const field of Object.keys(quota)) {
     const value = quota[field as keyof Quota]
     if (!(FIELDS as readonly string[]).includes(field)) throw invalid(`A quota has ${FIELDS.join(', ')}; got "${field}".`)
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 0)) throw invalid(`The quota of ${field} must be a whole number.`)
-    if ('key' in of && field !== 'messagesPerMinute' && value !== undefined) throw invalid('A key has a quota of messages a minute only.')
   }
   return Object.fromEntries(Object.entries(quota).filter(([, value]) => value !== undefined)) as Quota
 }

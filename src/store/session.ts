@@ -144,6 +144,7 @@ export class Session {
   async replace(id: string, message: object, options: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
     const copy = copyObject('A message', admit(this.#handle.parts, this.id, 'message', copyObject('A message', message)))
     const expected = options.old === undefined ? undefined : objectText('The old message', options.old).digest
+    if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, { bytes: JSON.stringify(copy).length })
     for (;;) {
       const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
       if (newest === undefined) throw noMessage(id)

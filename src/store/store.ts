@@ -204,8 +204,14 @@ export class Store implements AsyncDisposable {
     return new Store({ ...this.#parts, space: checkId('The name of a space', space) })
   }
 
+  /** The same store, for a key of a server whose quota counts beside that of the space. @internal */
+  withKey(key: string): Store {
+    return new Store({ ...this.#parts, key })
+  }
+
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   async close(): Promise<void> {
+    await this.#parts.quotas?.settle()
     await this.#parts.catalog.close()
     await this.#parts.replicas.idle()
     await this.#parts.engine.close()

@@ -1,6 +1,6 @@
 /**
- * The stores that every adapter is tested on: each engine, and a server. One more engine is one more line. `reopen` is what another process
- * would have: nothing is shared but what was written.
+ * The stores that every adapter is tested on: each engine, and a server; in the project `postgres` of vitest, a database and a server on one. `reopen` is what
+ * another process would have: nothing is shared but what was written.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import { connect, type RemoteStore, type StoreApi } from '../../src/client/index.ts'
 import { Server } from '../../src/server/server.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { storeAddress } from '../store-address.ts'
 
 export interface Opened {
   readonly store: StoreApi
@@ -21,11 +22,18 @@ export interface Opener {
   open(): Promise<Opened & { close(): Promise<void> }>
 }
 
-export const OPENERS: readonly Opener[] = [
-  { name: 'memory', open: () => local('memory:') },
-  { name: 'files', open: onDisk },
-  { name: 'http', open: remote },
-]
+export const ON_POSTGRES = process.env.HOLDFAST_TEST_STORE === 'postgres'
+
+export const OPENERS: readonly Opener[] = ON_POSTGRES
+  ? [
+      { name: 'postgres', open: async () => local(await storeAddress()) },
+      { name: 'http, on postgres', open: remote },
+    ]
+  : [
+      { name: 'memory', open: () => local('memory:') },
+      { name: 'files', open: onDisk },
+      { name: 'http', open: remote },
+    ]
 
 /** A store for one test. */
 export async function opened({ open }: Pick<Opener, 'open'>): Promise<Opened> {
@@ -61,7 +69,7 @@ async function onDisk(): Promise<Opened & { close(): Promise<void> }> {
 }
 
 async function remote(): Promise<Opened & { close(): Promise<void> }> {
-  const served = await openStore('memory:')
+  const served = await openStore(await storeAddress())
   const server = await Server.start(served, { port: 0, worker: false })
   const { key } = await server.localKey(undefined)
   const stores: RemoteStore[] = []

@@ -21,6 +21,7 @@ export type Program =
   | 'lister'
   | 'indexer'
   | 'adapter'
+  | 'runner'
   | 'eraser'
   | 'torturer'
 

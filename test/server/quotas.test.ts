@@ -4,7 +4,7 @@ import { Application } from './application.ts'
 
 test('quotas are set by an operator, enforced with 429, and counted; a key has its own', async () => {
   const metrics = new Metrics()
-  const app = await Application.open({ metrics, quotas: (limit) => metrics.quotaRefused(limit) })
+  const app = await Application.open({ metrics, quotas: (limit, of) => metrics.quotaRefused(limit, of) })
   expect((await app.get('/quota')).result).toEqual({ sessions: null, bytes: null, messages_per_minute: null })
   const put = await app.send('PUT', '/quota', { body: { sessions: 1 } })
   expect(put.result).toEqual({ sessions: 1, bytes: null, messages_per_minute: null })
@@ -26,8 +26,40 @@ test('quotas are set by an operator, enforced with 429, and counted; a key has i
   expect((await app.send('PUT', '/quota', { body: { messages_per_minute: 2, key_id: 'nobody' } })).status).toBe(404)
   expect((await app.get('/quota', { key })).status).toBe(403)
   const told = await (await app.raw('GET', '/metrics')).text()
-  expect(told).toContain('holdfast_quota_refusals_total{limit="sessions"} 1')
-  expect(told).toContain('holdfast_quota_refusals_total{limit="messagesPerMinute"} 1')
+  expect(told).toContain('holdfast_quota_refusals_total{limit="sessions",of="space"} 1')
+  expect(told).toContain('holdfast_quota_refusals_total{limit="messagesPerMinute",of="key"} 1')
+})
+
+test('a key has its own quota of sessions and bytes, over every way of writing, and another key is not touched by it', async () => {
+  const metrics = new Metrics()
+  const app = await Application.open({ metrics, quotas: (limit, of) => metrics.quotaRefused(limit, of) })
+  const key = await app.newKey({ scope: 'write' })
+  const [made] = (await app.get('/keys')).result.filter(({ scope }: { scope: string }) => scope === 'write')
+  const set = (limits: object) => app.send('PUT', '/quota', { body: { ...limits, key_id: made.key_id } })
+  expect((await set({ sessions: 2, bytes: 5000 })).result).toEqual({ sessions: 2, bytes: 5000, messages_per_minute: null })
+  await app.post('/sessions', { session_id: 'a' }, { key })
+  await app.post('/sessions/b/messages', { role: 'user', content: 'x' }, { key })
+  const no = { status: 429, error: { code: 'RESOURCE_EXHAUSTED', details: { quota: 'sessions', of: 'key', limit: 2, used: 2 } } }
+  expect(await app.post('/sessions', { session_id: 'c' }, { key })).toMatchObject(no)
+  expect(await app.post('/sessions/c/messages', { role: 'user', content: 'x' }, { key })).toMatchObject(no)
+  expect(await app.post('/sessions/a/fork', {}, { key })).toMatchObject(no)
+  expect((await app.post('/sessions', { session_id: 'c' })).status).toBe(200)
+  const content = 'x'.repeat(3000)
+  const first = await app.post('/sessions/a/messages', { id: 'm', role: 'user', content }, { key })
+  expect(first.status).toBe(200)
+  const full = { status: 429, error: { details: { quota: 'bytes', of: 'key', limit: 5000 } } }
+  expect(await app.post('/sessions/a/messages', { role: 'user', content }, { key })).toMatchObject(full)
+  expect(await app.send('PUT', '/sessions/a/messages/m', { body: { message: { role: 'user', content } }, key })).toMatchObject(full)
+  expect(
+    await app.send('PUT', '/sessions/a/entries', { body: { entries: [{ channel: 'c', key: 'k', value: content }] }, key }),
+  ).toMatchObject(full)
+  expect((await app.post('/sessions/a/messages', { role: 'user', content })).status).toBe(200)
+  expect(await (await app.raw('GET', '/metrics')).text()).toContain('holdfast_quota_refusals_total{limit="bytes",of="key"} 3')
+  // Without a quota nothing is counted; a new one begins at nothing.
+  await set({})
+  expect((await app.post('/sessions/a/messages', { role: 'user', content }, { key })).status).toBe(200)
+  await set({ bytes: 5000 })
+  expect((await app.post('/sessions/a/messages', { role: 'user', content }, { key })).status).toBe(200)
 })
 
 test('the audit is handed out to an operator of the space, with reads of shares, and says nothing of what was said', async () => {

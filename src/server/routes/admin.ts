@@ -322,7 +322,7 @@ const putQuota = route({
   method: 'put',
   path: '/quota',
   tag: 'admin',
-  summary: 'Says how much this space may hold and add, or how many messages a minute one of its keys; null for no limit.',
+  summary: 'Says how much this space may hold and add, or how much one of its keys may add; null for no limit.',
   scope: 'admin',
   reach: 'space',
   door: true,

@@ -10,6 +10,7 @@ import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
 import type { Point } from '../../session/state.ts'
 import type { ReadyMessage } from '../../transfer/ready.ts'
+import { admitAmount } from '../admission.ts'
 import { Chain } from '../chain.ts'
 import type { Handle } from '../handle.ts'
 import { Transcript } from '../transcript.ts'
@@ -42,6 +43,7 @@ export class Batches {
 
   async add(batch: Batch): Promise<void> {
     if (batch.messages.length === 0) return
+    if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, { bytes: bytesOf(batch) })
     if (batch.after !== undefined) await this.flush()
     const parent = batch.after === undefined ? undefined : await this.#pointOf(batch.after)
     const outcome = this.#append(batch, parent).catch((error: unknown) => ({ error }))
@@ -149,4 +151,8 @@ function isKnownInPart(error: unknown): boolean {
     error.code === 'CONFLICT' &&
     ['part of the batch', 'other body'].includes(String(error.details.reason))
   )
+}
+
+function bytesOf({ bytes, messages }: Batch): number {
+  return bytes?.length ?? messages.reduce((sum, { text }) => sum + text.text.length, 0)
 }
