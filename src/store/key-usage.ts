@@ -70,9 +70,8 @@ export class KeyUsage {
       const sumOfBoth = sum(stored, since)
       const atMs = this.#parts.clock.monotonicMs()
       if (since.sessions + since.bytes === 0) return this.#keep(key, { stored, since, atMs })
-      const expect = state.status === 'live' ? { expect: state.version } : {}
       try {
-        await putEntries(this.#handle, [{ channel: CHANNEL, key, value: { ...sumOfBoth } }], expect)
+        await putEntries(this.#handle, [{ channel: CHANNEL, key, value: { ...sumOfBoth } }], { expect: state.version })
         return this.#keep(key, { stored: sumOfBoth, since: sum(this.#known.get(key)?.since ?? NONE, since, -1), atMs })
       } catch (error) {
         if (tries === TRIES || !(error instanceof HoldfastError && error.code === 'CONFLICT')) throw error
