@@ -1,8 +1,7 @@
 /**
  * What has been imported, and what could not be: two sessions of the reserved space `_store`. The ledger knows sources by a digest of their
- * bytes, so that one that is unchanged is not read again, wherever it lies; which source a session came from; and which children its parents have
- * told of, since a child may come later, alone. The quarantine has the bytes
- * that could not be read, with their places.
+ * bytes, so that one that is unchanged is not read again, wherever it lies, and how long large ones are; which source a session came from; and which
+ * children its parents have told of, since a child may come later, alone. The quarantine has the bytes that could not be read, with their places.
  */
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../record/record.ts'
