@@ -5,7 +5,7 @@
 import type { RemoteStore } from '../client/store.ts'
 import { doctor as examine } from '../doctor/doctor.ts'
 import type { Finding } from '../doctor/findings.ts'
-import { endPurges, type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
+import { type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
 import type { Store } from '../store/store.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -100,6 +100,7 @@ async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string,
       out.note(`Will copy ${known} damaged places of "${session}" to the quarantine, and note in its journal that they are known.`)
     if (granted > 0) out.note(`Will let "${session}" be a fork of its parent again.`)
     if (count(findings, 'erase') > 0) out.note(`Will end erasing messages of "${session}".`)
+    if (count(findings, 'purge') > 0) out.note(`Will end the purge of "${session}".`)
     if (stale > 0) out.note(`Will make the id files of "${session}" anew.`)
   }
   let left = 0
@@ -108,8 +109,6 @@ async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string,
     // Whose it is has to be known.
     left += space === null ? findings.length : (await repairSession(store.in(space), session_id, findings)).length
   }
-  const purges = await endPurges(store)
-  if (purges > 0) out.note(`Ended ${purges} purges that had been begun.`)
   return left
 }
 

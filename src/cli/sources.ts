@@ -33,10 +33,14 @@ export async function* sourcesAt(paths: readonly string[]): AsyncGenerator<Sourc
 }
 
 async function* inDirectory(directory: string, orphans: Source[]): AsyncGenerator<Source> {
-  const entries = await readdir(directory, { withFileTypes: true })
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => error as Error)
+  if (entries instanceof Error) {
+    yield closedSource(directory, entries)
+    return
+  }
   const names = entries.map(({ name }) => name)
   if (names.includes('messages.jsonl') || (names.includes('history') && (await hasArchives(join(directory, 'history'))))) {
-    yield { name: directory, files: await filesBelow(directory) }
+    yield await sessionSource(directory)
     return
   }
   // What was spilled from a session is older than what is left of it.
@@ -44,9 +48,30 @@ async function* inDirectory(directory: string, orphans: Source[]): AsyncGenerato
   for (const entry of ordered) {
     const path = join(directory, entry.name)
     if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) yield* inDirectory(path, orphans)
-    else if (entry.isFile() && isOrphan(entry.name)) orphans.push(fileSource(path, (await stat(path)).size, true))
-    else if (entry.isFile() && isLog(entry.name)) yield fileSource(path, (await stat(path)).size, false)
+    else if (entry.isFile() && isOrphan(entry.name)) orphans.push(fileSource(path, await sizeOf(path), true))
+    else if (entry.isFile() && isLog(entry.name)) yield fileSource(path, await sizeOf(path), false)
   }
+}
+
+/** One that may not be read, or is gone by now, as others are in use while they are looked through: it is told when its turn comes, and holds up no other. */
+function closedSource(directory: string, error: Error): Source {
+  const read = (): never => {
+    throw unreadable(directory, `${directory} cannot be read: ${error.message}`, error)
+  }
+  return { name: directory, files: [{ path: '', size: 0, read }] }
+}
+
+async function sessionSource(directory: string): Promise<Source> {
+  try {
+    return { name: directory, files: await filesBelow(directory) }
+  } catch (error) {
+    return closedSource(directory, error as Error)
+  }
+}
+
+/** None of a file that is gone by now: reading it tells so. */
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => ({ size: 0 }))).size
 }
 
 function rank(name: string): number {
@@ -63,7 +88,7 @@ async function filesBelow(directory: string, below = ''): Promise<SourceFile[]> 
   for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
     const path = below === '' ? entry.name : `${below}/${entry.name}`
     if (entry.isDirectory()) files.push(...(await filesBelow(directory, path)))
-    else if (entry.isFile()) files.push(fileAt(join(directory, path), path, (await stat(join(directory, path))).size))
+    else if (entry.isFile()) files.push(fileAt(join(directory, path), path, await sizeOf(join(directory, path))))
   }
   return files
 }

@@ -1,8 +1,9 @@
 /** How many tokens a text takes, by estimate: no tokenizer is at hand while messages are written, and none would be right for every model. */
 
-export function estimateTokens(text: string): number {
+/** `bytes`: how many it takes, where that is known. */
+export function estimateTokens(text: string, bytes = Buffer.byteLength(text)): number {
   // Plain ASCII, which is the most frequent, has as many bytes as characters.
-  if (Buffer.byteLength(text) === text.length) return Math.ceil(text.length / 4)
+  if (bytes === text.length) return Math.ceil(text.length / 4)
   let dense = 0
   for (let i = 0; i < text.length; i++) if (isDense(text.charCodeAt(i))) dense++
   return Math.ceil(dense + (text.length - dense) / 3)

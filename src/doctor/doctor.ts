@@ -11,6 +11,7 @@ import type { SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
 import type { StoreParts } from '../store/parts.ts'
+import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
 import { checkFamily, stateOf } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
@@ -120,8 +121,10 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
   const lines = new LineCheck(engine, engine.journal(name), state, sealed)
   // What was found may have been taken note of further on.
   const held: Problem[] = []
+  let isLate = false
   try {
     for await (const problem of lines.run()) {
+      isLate ||= problem.kind === 'late-segment'
       if (isDamage(problem.kind)) held.push(problem)
       else yield problem
     }
@@ -129,6 +132,7 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
       if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
+      if (!isLate && (await isHalfPurged(engine.journal(name), state))) yield { kind: 'unfinished-purge' }
       for await (const problem of checkFamily(parts, state)) yield isAcknowledged(lines, problem) ? { kind: 'acknowledged' } : problem
     }
     if (engine.inspect === undefined) return

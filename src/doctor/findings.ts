@@ -39,6 +39,10 @@ const KINDS = {
     'note',
     'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run the doctor with --repair.',
   ],
+  'unfinished-purge': [
+    'note',
+    'Somebody died while purging this session: it is gone, but some of its files are still there. Purge again, or run the doctor with --repair.',
+  ],
   sealed: [
     'note',
     'Its lines were verified, but nobody looked into them: open the store with its master key for that. If the key was destroyed, this session is gone.',

@@ -11,11 +11,12 @@ import { acknowledge, grant } from '../session/decide.ts'
 import { putEntries } from '../store/entries.ts'
 import { finishErasures } from '../store/erase.ts'
 import { Handle } from '../store/handle.ts'
+import { purgeNow } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
 import type { Finding, FindingKind } from './findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
-export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'rederive'
+export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'purge' | 'rederive'
 
 const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
@@ -31,6 +32,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
 /** What a repair would do about a finding. */
 export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (kind === 'unfinished-erasure') return 'erase'
+  if (kind === 'unfinished-purge') return 'purge'
   if (kind === 'stale-index' || kind === 'leftover') return 'rederive'
   if (severity !== 'damage') return undefined
   if (kind === 'ungranted-fork') return 'grant'
@@ -47,6 +49,7 @@ export async function repairSession(store: Store, session: string, findings: rea
     if (remedy === undefined) {
       if (finding.severity === 'damage') left.push(finding)
     } else if (remedy === 'erase') await finishErasures(handle)
+    else if (remedy === 'purge') await purgeNow(store.parts, handle.name)
     else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)
     else if (remedy === 'acknowledge') known.push(finding)
     else if (!(await grantAgain(handle))) left.push(finding)
@@ -64,14 +67,6 @@ export async function repairSession(store: Store, session: string, findings: rea
     if (!(error instanceof HoldfastError) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
     return [...left, ...known]
   }
-}
-
-/** Ends what purges had begun. */
-export async function endPurges(store: Store): Promise<number> {
-  let ended = 0
-  // Nothing was deleted before 1970, so only what is marked as purged is due.
-  for await (const { action } of store.purge({ olderThanMs: store.parts.clock.now() })) if (action === 'purged') ended++
-  return ended
 }
 
 /** Copies the bytes of damaged places to the quarantine of the store. */

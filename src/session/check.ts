@@ -50,11 +50,12 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
   if (text?.includes('\\ud') === true)
     text = text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === '\\\\' ? found : '\ufffd'))
   if (text === undefined) throw invalid(`${what} cannot be written as JSON; got ${shown(value)}.`)
-  return checkedText(what, text, limitBytes)
+  checkJson(what, text, limitBytes)
+  return new JsonText(text)
 }
 
-/** JSON as text, within the limits; `digest` if it is known. */
-export function checkedText(what: string, text: string, limitBytes: number = LIMITS.recordBytes, digest?: string): JsonText {
+/** JSON as text must be within the limits. */
+export function checkJson(what: string, text: string, limitBytes: number = LIMITS.recordBytes): void {
   // Every character is at least one byte.
   if (text.length > limitBytes) {
     throw new HoldfastError(
@@ -65,10 +66,8 @@ export function checkedText(what: string, text: string, limitBytes: number = LIM
       },
     )
   }
-  const json = new JsonText(text, digest)
-  if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(json.value, LIMITS.jsonDepth))
+  if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(JSON.parse(text) as Json, LIMITS.jsonDepth))
     throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
-  return json
 }
 
 /** Nothing can be nested deeper than it has brackets. */

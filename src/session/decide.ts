@@ -58,9 +58,9 @@ export function append(
   terms: Terms,
   { messages, ids, keys, bytes, tokens, times, parent, entries, guard }: NewMessages,
 ): Operation<SessionState, Outcome> {
-  const given = (ids ?? []).flatMap((id, index) =>
-    id === null ? [] : [{ id, key: keys?.[index] ?? hashKey('message', id), digest: (messages[index] as JsonText).digest }],
-  )
+  const given: { readonly id: string; readonly key: KeyHash; readonly digest: string }[] = []
+  for (const [index, id] of (ids ?? []).entries())
+    if (id !== null) given.push({ id, key: keys?.[index] ?? hashKey('message', id), digest: (messages[index] as JsonText).digest })
   const hashes = given.length === messages.length ? given.map(({ key }) => key) : undefined
   const type = 'messages.appended' as const
   const texts = bytes === undefined ? textsOf(messages) : ''

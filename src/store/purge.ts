@@ -3,6 +3,7 @@
  * that was long enough ago; never what a fork still reaches. A session is marked as purged, in its journal, before its first byte goes,
  * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it.
  */
+import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { release } from '../session/decide.ts'
 import type { SessionState } from '../session/state.ts'
@@ -66,13 +67,19 @@ async function purgeOne(parts: StoreParts, name: string, before: string, dryRun:
 /** `all` of a session is due, or what it was before it was created anew. */
 type Due = 'all' | 'former'
 
-async function dueOf({ journal }: Held, state: SessionState, before: string): Promise<Due | undefined> {
+/** Whether a purge has marked a session, and died before all of it was removed. */
+export async function isHalfPurged(journal: Journal, { status, purged, born }: SessionState): Promise<boolean> {
+  if (status !== 'deleted' || !purged) return false
   const segments = await journal.segments()
+  return segments.length > 1 || (segments[0] ?? 0) <= born
+}
+
+async function dueOf({ journal }: Held, state: SessionState, before: string): Promise<Due | undefined> {
   if (state.status === 'deleted') {
-    // One that died behind the mark has left everything where it was.
-    const done = state.purged && segments.length === 1 && (segments[0] as number) > state.born
-    return !done && (state.purged || (state.deletedAt ?? '') <= before) ? 'all' : undefined
+    const due = state.purged ? await isHalfPurged(journal, state) : (state.deletedAt ?? '') <= before
+    return due ? 'all' : undefined
   }
+  const segments = await journal.segments()
   const [first = 0] = segments
   return state.status === 'live' &&
     state.born > 0 &&

@@ -42,7 +42,7 @@ export class Fields {
   }
 
   /** The object without some of its fields. */
-  without(...fields: readonly string[]): string {
+  without(fields: readonly string[]): string {
     let rest = ''
     for (const { name, begin, to } of this.#places) {
       if (fields.includes(name)) continue

@@ -25,8 +25,10 @@ export const IMPORTERS: readonly Importer[] = [
   openAiChat,
 ]
 
-/** So much of a file tells what it is. */
+/** So much of a file tells what it is; of one whose first line is longer, all of that line, up to a limit: instructions and pictures stand there too. */
 const HEAD_BYTES = 64 * 1024
+const LINE_BYTES = 8 * 1024 * 1024
+const NEWLINE = 0x0a
 
 /** The importer for a source; undefined if none knows it. */
 export async function detect(source: Source, importers: readonly Importer[]): Promise<Importer | undefined> {
@@ -39,11 +41,16 @@ export async function detect(source: Source, importers: readonly Importer[]): Pr
 
 async function headOf(file: Source['files'][number]): Promise<string> {
   const parts: Uint8Array[] = []
-  let length = 0
+  let [length, lineEnd] = [0, -1]
   for await (const chunk of file.read()) {
-    parts.push(chunk)
+    // Copied: whoever reads may use its memory for the next chunk.
+    parts.push(Buffer.from(chunk))
+    const found = lineEnd === -1 ? chunk.indexOf(NEWLINE) : -1
+    if (found !== -1) lineEnd = length + found
     length += chunk.length
-    if (length >= HEAD_BYTES) break
+    if (length >= (lineEnd === -1 ? LINE_BYTES : HEAD_BYTES)) break
   }
-  return Buffer.concat(parts).subarray(0, HEAD_BYTES).toString('utf8')
+  return Buffer.concat(parts)
+    .subarray(0, Math.max(HEAD_BYTES, lineEnd === -1 ? LINE_BYTES : lineEnd))
+    .toString('utf8')
 }

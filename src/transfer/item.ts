@@ -102,12 +102,14 @@ export interface MessageItem {
   /** The message that it follows, if that is not the one before it; null: it is a first one. */
   readonly after?: string | null | undefined
   /** It comes from a damaged place. */
-  readonly recovered?: boolean
+  readonly recovered?: boolean | undefined
   /** The message as JSON, and the digest of that, where its importer has made them: they need not be made again. */
-  readonly text?: string
-  readonly digest?: string
+  readonly text?: string | undefined
+  readonly digest?: string | undefined
   /** The text as bytes, which hold until more is asked for than was read with it. */
-  readonly bytes?: Uint8Array
+  readonly bytes?: Uint8Array | undefined
+  /** Who says what, where the message itself is made only if somebody asks for it. */
+  readonly said?: JsonObject | undefined
 }
 
 /** Another content of a message. */

@@ -127,8 +127,8 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Raw
     parts.push(part)
   }
   const end = (): RawLine => {
-    const bytes = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-    const line = { number, offset, bytes: trimmed(bytes), length: length > kept ? length : trimmed(bytes).length }
+    const bytes = trimmed(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
+    const line = { number, offset, bytes, length: length > kept ? length : bytes.length }
     number++
     offset += length + 1
     parts = []
@@ -153,7 +153,7 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Raw
 }
 
 function trimmed(bytes: Buffer): Buffer {
-  return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes
+  return bytes[bytes.length - 1] === 0x0d ? bytes.subarray(0, -1) : bytes
 }
 
 interface ReadText {

@@ -5,9 +5,9 @@
 import { estimateTokens } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyHash } from '../record/keys.ts'
-import { checkedText, checkId, objectText } from '../session/check.ts'
+import { checkId, checkJson, objectText } from '../session/check.ts'
 import { JsonText } from '../session/json-text.ts'
-import type { Importer, Item, MessageItem, Source } from './item.ts'
+import type { Importer, Item, MessageItem, Source, UsageItem } from './item.ts'
 import { Suspects } from './suspects.ts'
 import { asTime, digest } from './values.ts'
 
@@ -36,6 +36,17 @@ export interface ReadyMessages {
   readonly repeated: number
 }
 
+/** Calls to models in one session, each with what tells it from others: as lists, which take a fraction of the time of objects on their way to another thread. */
+export interface ReadyUsages {
+  readonly kind: 'usages'
+  readonly session: string
+  readonly keys: string[]
+  readonly models: string[]
+  readonly inputTokens: number[]
+  readonly outputTokens: number[]
+  readonly times: (string | undefined)[]
+}
+
 /** One of them. */
 export interface ReadyMessage {
   readonly id: string
@@ -60,10 +71,10 @@ interface RefusedItem {
   readonly recovered: boolean
 }
 
-export type Ready = Exclude<Item, MessageItem> | ReadyMessages | SuspectItem | RefusedItem
+export type Ready = Exclude<Item, MessageItem> | ReadyMessages | ReadyUsages | SuspectItem | RefusedItem
 
 /** What has no place among messages: it may come behind those that stand behind it. */
-const BESIDE = new Set<Ready['kind']>(['usage', 'entry', 'damage', 'healed', 'suspect', 'refused'])
+const BESIDE = new Set<Ready['kind']>(['entry', 'damage', 'healed', 'suspect', 'refused'])
 
 /** A source as it is written, in bunches. Of an export, each item stands where it stood; otherwise only messages and what points at them do. */
 export async function* readied(importer: Importer, source: Source): AsyncGenerator<Ready[]> {
@@ -96,17 +107,18 @@ function addMessage(bunch: Bunch, item: MessageItem, suspects: Suspects): void {
 
 /** A message with its JSON. Half of a surrogate pair cannot be stored: then its text and its digest are others than its importer has made. */
 function madeOf(item: MessageItem): Made {
-  const { message, text } = item
-  if (text === undefined || text.includes('\\ud')) return { item, text: objectText('The message', message).text }
-  checkedText('The message', text)
+  const { text } = item
+  if (text === undefined || text.includes('\\ud'))
+    return { item, text: objectText('The message', item.message).text, bytes: undefined, digest: undefined }
+  checkJson('The message', text)
   return { item, text, bytes: item.bytes, digest: item.digest }
 }
 
 interface Made {
   readonly item: MessageItem
   readonly text: string
-  readonly bytes?: Uint8Array | undefined
-  readonly digest?: string | undefined
+  readonly bytes: Uint8Array | undefined
+  readonly digest: string | undefined
 }
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -126,6 +138,9 @@ class Bunch {
   #ready: Ready[] = []
   #beside: Ready[] = []
   #run = new Run('', undefined)
+  #usages: ReadyUsages | undefined
+  /** Calls to models: they need no order, but where that of an export is kept. */
+  #calls = 0
   /** Of everything that is no message. */
   #bytes = 0
 
@@ -134,16 +149,36 @@ class Bunch {
   }
 
   get isFull(): boolean {
-    return this.#bytes + this.#run.length >= BATCH_BYTES || this.#run.count + this.#ready.length + this.#beside.length >= BATCH_MESSAGES
+    return (
+      this.#bytes + this.#run.length >= BATCH_BYTES ||
+      this.#run.count + this.#calls + this.#ready.length + this.#beside.length >= BATCH_MESSAGES
+    )
   }
 
   add(item: Exclude<Ready, ReadyMessages>): void {
+    if (item.kind === 'usage' && !this.#ordered) {
+      this.#addCall(item)
+      return
+    }
     this.#bytes += item.kind === 'entry' ? (item.length ?? 0) : item.kind === 'damage' ? item.bytes.length : 0
     if (!this.#ordered && BESIDE.has(item.kind)) this.#beside.push(item)
     else {
       this.#close()
       this.#ready.push(item)
     }
+  }
+
+  #addCall({ session, key, model, inputTokens, outputTokens, at }: UsageItem): void {
+    if (this.#usages?.session !== session) {
+      this.#usages = { kind: 'usages', session, keys: [], models: [], inputTokens: [], outputTokens: [], times: [] }
+      this.#beside.push(this.#usages)
+    }
+    this.#usages.keys.push(key)
+    this.#usages.models.push(model)
+    this.#usages.inputTokens.push(inputTokens)
+    this.#usages.outputTokens.push(outputTokens)
+    this.#usages.times.push(at)
+    this.#calls++
   }
 
   addMessage(made: Made): void {
@@ -162,6 +197,7 @@ class Bunch {
     const ready = this.#ready
     this.#ready = []
     this.#bytes = 0
+    this.#calls = 0
     return ready
   }
 
@@ -170,6 +206,7 @@ class Bunch {
     this.#ready.push(...this.#beside)
     this.#run = new Run(this.#run.session, undefined)
     this.#beside = []
+    this.#usages = undefined
   }
 }
 
@@ -217,7 +254,7 @@ class Run {
     this.#ends.push(this.length)
     this.#keys += hashKey('message', id)
     this.#digests += sum ?? digest(this.#bytes.subarray(from, this.length))
-    this.#tokens += estimateTokens(text)
+    this.#tokens += estimateTokens(text, this.length - from)
   }
 
   taken(): ReadyMessages {

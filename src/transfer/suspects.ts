@@ -4,7 +4,7 @@ import type { MessageItem } from './item.ts'
 
 const WITHIN_MS = 10_000
 const REMEMBERED = 32
-/** So many characters of a text are looked at, all over it. */
+/** So many characters of a text are looked at, at its beginning and all over it: texts made from a pattern differ in few places. */
 const SAMPLES = 16
 
 interface Said {
@@ -15,32 +15,68 @@ interface Said {
 }
 
 export class Suspects {
-  /** Of each session, what was said last, by a number that nearly all differ by: only what has the same one is compared. */
-  readonly #recent = new Map<string, Map<number, Said>>()
+  readonly #recent = new Map<string, Recent>()
 
   /** The id of the message that said the same just before, if one did. */
-  look({ session, id, at, message }: MessageItem): string | undefined {
-    const { role } = message
-    const content = message.content ?? message.parts ?? message
-    if (at === undefined || content === '') return undefined
-    const recent = this.#recent.get(session) ?? new Map<number, Said>()
-    this.#recent.set(session, recent)
-    const sketch = sketchOf(content, 0)
-    const before = recent.get(sketch)
-    recent.delete(sketch)
-    recent.set(sketch, { id, at, role, content })
-    if (recent.size > REMEMBERED) recent.delete(recent.keys().next().value as number)
-    if (before === undefined || before.id === id || before.role !== role) return undefined
-    if (Math.abs(Date.parse(at) - Date.parse(before.at)) > WITHIN_MS) return undefined
-    return JSON.stringify(before.content) === JSON.stringify(content) ? before.id : undefined
+  look(item: MessageItem): string | undefined {
+    const { session, id, at } = item
+    if (at === undefined) return undefined
+    const said = item.said ?? item.message
+    const { role } = said
+    const content = said.content ?? said.parts ?? said
+    if (content === '') return undefined
+    let recent = this.#recent.get(session)
+    if (recent === undefined) {
+      recent = new Recent()
+      this.#recent.set(session, recent)
+    }
+    return recent.add({ id, at, role, content })
   }
+}
+
+/** What was said last in a session, in a ring, by a number that nearly all differ by: only what has the same one is compared. */
+class Recent {
+  readonly #sketches = new Int32Array(REMEMBERED)
+  readonly #said: Said[] = []
+  #next = 0
+
+  add(said: Said): string | undefined {
+    const sketch = sketchOf(said.content, 0)
+    let found: Said | undefined
+    for (let back = 1; back <= this.#said.length && found === undefined; back++) {
+      const place = (this.#next + REMEMBERED - back) % REMEMBERED
+      if (this.#sketches[place] === sketch && isRepeated(this.#said[place] as Said, said)) found = this.#said[place]
+    }
+    this.#sketches[this.#next] = sketch
+    this.#said[this.#next] = said
+    this.#next = (this.#next + 1) % REMEMBERED
+    return found?.id
+  }
+}
+
+function isRepeated(before: Said, said: Said): boolean {
+  if (before.id === said.id || before.role !== said.role) return false
+  return Math.abs(Date.parse(said.at) - Date.parse(before.at)) <= WITHIN_MS && isSame(before.content, said.content)
+}
+
+/** To write both as JSON only to compare them takes longer than to read them. */
+function isSame(one: Json, other: Json): boolean {
+  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null) return one === other
+  const [names, others] = [Object.keys(one), Object.keys(other)]
+  if (names.length !== others.length || Array.isArray(one) !== Array.isArray(other)) return false
+  return names.every((name) => Object.hasOwn(other, name) && isSame(valueIn(one, name), valueIn(other, name)))
+}
+
+function valueIn(object: Json, name: string): Json {
+  return (object as { readonly [name: string]: Json })[name] as Json
 }
 
 function sketchOf(value: Json, sum: number): number {
   if (typeof value === 'string') {
     let sketch = mixed(sum, value.length)
-    const step = Math.max(1, value.length / SAMPLES)
-    for (let at = 0; at < value.length; at += step) sketch = mixed(sketch, value.charCodeAt(at))
+    const step = Math.max(1, Math.floor(value.length / SAMPLES))
+    for (let at = 0; at < SAMPLES && at < value.length; at++) sketch = mixed(sketch, value.charCodeAt(at))
+    for (let at = SAMPLES; at < value.length; at += step) sketch = mixed(sketch, value.charCodeAt(at))
     return sketch
   }
   if (typeof value !== 'object' || value === null) return mixed(sum, Number(value))

@@ -24,7 +24,8 @@ export function asString(value: Json | undefined): string | undefined {
 /** What can name a session, a message or a snapshot: a text of the length that ids may have, made well-formed. */
 export function asId(value: Json | undefined): string | undefined {
   const text = typeof value === 'number' ? String(value) : asString(value)?.toWellFormed()
-  if (text === undefined) return undefined
+  // A character has three bytes at most.
+  if (text === undefined || text.length <= 400 / 3) return text
   return Buffer.byteLength(text) <= 400 ? text : `${text.slice(0, 60).toWellFormed()}-${digest(text)}`
 }
 
@@ -46,14 +47,17 @@ export function asMetadata(fields: { readonly [key: string]: Json | undefined })
 
 const EPOCH_SECONDS_MOST = 100_000_000_000
 
-const MOMENT = /^(?:19[7-9]|[2-9]\d\d)\d-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
+/** A moment as records write it, but for how its second is divided and whether it names its zone. A day beyond the 28th may be none of its month. */
+const MOMENT = /^(?:19[7-9]|[2-9]\d\d)\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d{3})\d*)?Z?$/
+const [SECOND_ENDS, MOMENT_ENDS] = [19, 24]
 
 /** A moment as records write it: from ISO text, with or without a zone (then it is taken for UTC, the same on every machine), or a number. */
 export function asTime(value: Json | undefined): string | undefined {
   if (typeof value === 'number' && Number.isFinite(value)) return isoOf(Math.abs(value) < EPOCH_SECONDS_MOST ? value * 1000 : value)
   if (typeof value !== 'string' || value === '') return undefined
-  // As records write it; a day beyond the 28th may be none of its month.
-  if (MOMENT.test(value) && !Number.isNaN(Date.parse(value))) return value
+  const moment = MOMENT.exec(value)
+  if (moment !== null)
+    return value.length === MOMENT_ENDS && value.endsWith('Z') ? value : `${value.slice(0, SECOND_ENDS)}.${moment[1] ?? '000'}Z`
   const numeric = /^\d+(?:\.\d+)?$/.test(value)
   if (numeric) return asTime(Number(value))
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(value) || !value.includes('T') ? value : `${value}Z`

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
 import { Cli, objectsIn } from './holdfast.ts'
 
 /** Spoils one message of a session that has three. */
@@ -82,4 +83,26 @@ test('an id file that does not hold the keys of its segments is made anew', asyn
   expect(status).toBe(0)
   expect(readFileSync(path).equals(right)).toBe(true)
   expect((await cli.json('doctor')).map(({ kind }) => kind)).toEqual([undefined])
+})
+
+test('a purge that died behind its mark is told, in whichever space, and ended', async () => {
+  const cli = new Cli()
+  const left = async (store: Store): Promise<readonly number[]> =>
+    store.parts.engine.journal(store.parts.engine.name('team', 'gone')).segments()
+  await cli.prepare(async (whole) => {
+    const store = whole.in('team')
+    const session = await store.session('gone')
+    await session.append({ role: 'user', content: 'secret' })
+    await session.delete()
+    // As a purge begins.
+    const { engine, replicas } = store.parts
+    await replicas.once(engine.name('team', 'gone')).replica.beginAnew()
+    expect(await left(store)).toHaveLength(2)
+  })
+  expect((await cli.json('doctor')).map(({ kind, space }) => [kind, space])).toContainEqual(['unfinished-purge', 'team'])
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(stderr).toContain('Will end the purge of "gone".')
+  expect(status).toBe(0)
+  await cli.prepare(async (store) => expect(await left(store)).toHaveLength(1))
+  expect((await cli.json('doctor')).map(({ kind }) => kind)).not.toContain('unfinished-purge')
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as zlib from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ServerProcess } from '../server/process.ts'
-import { claudeCode, codex, jsonl, openViking } from '../transfer/fixtures.ts'
+import { claudeCode, codex, jsonl, openViking, pi } from '../transfer/fixtures.ts'
 import { Cli, Lines, objectsIn } from './holdfast.ts'
 
 function write(cli: Cli, name: string, content: string): string {
@@ -25,6 +25,31 @@ test('import tells of each session, and of all of them last', async () => {
   const people = await cli.run(['import', join(cli.directory, '.claude')])
   expect(people.stdout).toContain('cc-1  0 messages, 10 there already')
   expect(people.stderr).toContain('0 messages imported into 2 sessions')
+})
+
+test('a whole home folder: every program’s sessions are found by what they are, and what is none is told', async () => {
+  const cli = new Cli()
+  const home = join(cli.directory, 'home')
+  const put = (name: string, files: Readonly<Record<string, string>>): void => {
+    for (const [path, content] of Object.entries(files)) write(cli, join('home', name, path), content)
+  }
+  put('.claude/projects/p', claudeCode.files)
+  put('.codex/sessions/2026/03/01', codex.files)
+  put('.pi/agent/sessions', pi.files)
+  put('viking/session/s-1', openViking.files)
+  put('.claude', { 'settings.json': '{"theme":"dark"}' })
+  put('.claude/node_modules/x', { 'log.jsonl': jsonl({ role: 'user', content: 'not of a session' }) })
+  put('pictures', { 'a.png': 'no log' })
+  const lines = await cli.json('import', home)
+  const formats = lines.slice(0, -1).map(({ format, source }) => [
+    String(source)
+      .slice(home.length + 1)
+      .split('/')[0],
+    format,
+  ])
+  expect(new Set(formats.map(String))).toEqual(new Set(['.claude,claude-code', '.claude,', '.codex,codex', '.pi,pi', 'viking,openviking']))
+  const messages = [claudeCode, codex, pi, openViking].flatMap(({ sessions }) => Object.values(sessions))
+  expect(lines.at(-1)).toMatchObject({ totals: { sources: 5, messages: messages.reduce((sum, count) => sum + count), damaged: 0 } })
 })
 
 test('a dry run prints the same report, and makes no store', async () => {

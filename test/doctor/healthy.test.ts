@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
+import { systemClock } from '../../src/engine/clock.ts'
+import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import type { HoldfastError } from '../../src/errors.ts'
+import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { MemoryDisk } from './disk.ts'
 import { findingsIn, makeStore, openOn, segmentsOf, talk } from './sample.ts'
@@ -28,6 +31,16 @@ test('one session can be looked at alone, and one that does not exist is not fou
   expect((await findingsIn(disk)).map(({ kind }) => kind)).toEqual(['foreign-file'])
   expect(await findingsIn(disk, 'talk')).toEqual([])
   await expect(findingsIn(disk, 'nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' } satisfies Partial<HoldfastError>)
+})
+
+test('with a rate, so many sessions a second are looked at, and no more', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const slept: number[] = []
+  const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) }
+  const store = await openStore(engine, { clock })
+  for (const id of ['a', 'b', 'c']) await store.create({ id })
+  for await (const _ of doctor(store, { rate: 50 }));
+  expect(slept).toEqual([20, 20, 20])
 })
 
 test('progress counts the sessions of every space', async () => {

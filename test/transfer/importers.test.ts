@@ -1,6 +1,7 @@
 /** Every format that is known, clean and damaged. */
 import { describe, expect, test } from 'vitest'
 import { detect, IMPORTERS } from '../../src/transfer/importers.ts'
+import { digest } from '../../src/transfer/values.ts'
 import { wrongWhenCut, wrongWhenOverwritten } from './damage.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, itemsOf, jsonl, messagesIn, ofKind, sourceOf } from './fixtures.ts'
@@ -28,10 +29,45 @@ describe.each(FIXTURES)('$format, $name', (fixture) => {
     expect(await itemsOf(sourceOf(fixture))).toEqual(await itemsOf(sourceOf(fixture)))
   })
 
+  test('a text that was cut out of a line is the message as JSON, and so is its digest', async () => {
+    for (const { message, text, digest: sum, bytes } of messagesIn(await itemsOf(sourceOf(fixture)))) {
+      if (text !== undefined) expect(text).toBe(JSON.stringify(message))
+      if (sum !== undefined) expect(sum).toBe(digest(text as string))
+      if (bytes !== undefined) expect(Buffer.from(bytes).toString()).toBe(text)
+    }
+  })
+
+  test('lines that another hand has written, with spaces, give the same messages', async () => {
+    const spaced = (text: string): string => JSON.stringify(JSON.parse(text), null, 1).replaceAll(/\n */g, ' ')
+    const rewritten = Object.entries(fixture.files).map(([path, text]) => {
+      const isLog = /\.jsonl$/.test(path) && fixture.document !== true
+      return [path, isLog ? text.replaceAll(/^\{.*$/gm, spaced) : text]
+    })
+    const plain = messagesIn(await itemsOf(sourceOf(fixture)))
+    const other = messagesIn(await itemsOf(sourceOf({ ...fixture, files: Object.fromEntries(rewritten) })))
+    expect(other.map(({ id, message, at, after }) => ({ id, message, at, after }))).toEqual(
+      plain.map(({ id, message, at, after }) => ({ id, message, at, after })),
+    )
+  })
+
   test('ids of messages differ within a session', async () => {
     const ids = messagesIn(await itemsOf(sourceOf(fixture))).map(({ session, id }) => `${session} ${id}`)
     expect(new Set(ids).size).toBe(ids.length)
   })
+})
+
+test('a log is recognised although its first line is long', async () => {
+  const { codex, claudeCode } = fixtures
+  const instructions = 'x'.repeat(300_000)
+  const meta = { type: 'session_meta', payload: { id: 'long', base_instructions: instructions } }
+  const prompt = { type: 'user', uuid: 'u', sessionId: 's', cwd: '/w', message: { role: 'user', content: instructions } }
+  for (const [fixture, first] of [
+    [codex, meta],
+    [claudeCode, prompt],
+  ] as const) {
+    const files = { 'long.jsonl': jsonl(first) + Object.values(fixture.files).join('') }
+    expect((await detect(sourceOf({ ...fixture, files }), IMPORTERS))?.name).toBe(fixture.format)
+  }
 })
 
 describe.each(FIXTURES)('generated damage: $format, $name', (fixture) => {

@@ -8,7 +8,17 @@ import type { Counted } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
-import { correctedBlocks, encodeEntries, findKey, type IdFile, RottenIdFile, readIdFile, writeIdFile } from './id-file.ts'
+import {
+  correctedBlocks,
+  encodeEntries,
+  findKey,
+  type IdFile,
+  KEY_BYTES,
+  mayHave,
+  RottenIdFile,
+  readIdFile,
+  writeIdFile,
+} from './id-file.ts'
 import { merged } from './id-merge.ts'
 import { firstOf, idFile } from './names.ts'
 
@@ -61,7 +71,7 @@ export class IdIndex {
   async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
     try {
       const sources = this.#covering(from, before)
-      if (sources !== undefined) return keys.map((key) => highest(sources, key, from, before))
+      if (sources !== undefined) return highestOf(sources, keys, { from, before })
     } catch (error) {
       if (!(error instanceof RottenIdFile)) throw unreadable(error, 'An id file')
     }
@@ -69,7 +79,7 @@ export class IdIndex {
       for (;;) {
         const sources = await this.#cover(from, before)
         try {
-          return keys.map((key) => highest(sources, key, from, before))
+          return highestOf(sources, keys, { from, before })
         } catch (error) {
           if (!(error instanceof RottenIdFile)) throw unreadable(error, 'An id file')
           await this.#discard(sources)
@@ -300,14 +310,31 @@ export class IdIndex {
   }
 }
 
+interface Between {
+  readonly from: number
+  readonly before: number
+}
+
+/** Of each key the highest entry in a range. All keys are turned from hex at once. */
+function highestOf(sources: readonly Source[], keys: readonly KeyHash[], between: Between): (KeyEntry | undefined)[] {
+  const bytes = Buffer.from(keys.join(''), 'hex')
+  return keys.map((key, index) => highest(sources, key, { bytes, at: index * KEY_BYTES }, between))
+}
+
 /** The newest sources first: what stands in an older one stands below their first position, but for lines that they carry. */
-function highest(sources: readonly Source[], key: KeyHash, from: number, before: number): KeyEntry | undefined {
-  const bytes = Buffer.from(key, 'hex')
+function highest(
+  sources: readonly Source[],
+  key: KeyHash,
+  { bytes, at }: { readonly bytes: Buffer; readonly at: number },
+  { from, before }: Between,
+): KeyEntry | undefined {
   let best: KeyEntry | undefined
   for (let i = sources.length - 1; i >= 0; i--) {
     const source = sources[i] as Source
     if (best !== undefined && best.at >= source.end) return best
-    const entry = source.file === undefined ? source.memory.get(key) : findKey(source.file, bytes, from, before)
+    if (source.file !== undefined && !mayHave(source.file, bytes, at)) continue
+    const entry =
+      source.file === undefined ? source.memory.get(key) : findKey(source.file, bytes.subarray(at, at + KEY_BYTES), from, before)
     if (entry === undefined || entry.at < from || entry.at >= before) continue
     if (best === undefined || entry.at > best.at) best = entry
   }

@@ -11,7 +11,8 @@ import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source 
 import { type Ready, readied } from '../../transfer/ready.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
-import { digestOfSource, Ledger } from './ledger.ts'
+import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
+import { Ledger } from './ledger.ts'
 import { firstSession } from './order.ts'
 import { Draft, type ImportedSession, type ImportOptions } from './report.ts'
 import { SessionImport, type SessionImportOptions } from './session-import.ts'
@@ -19,7 +20,6 @@ import type { ReaderThread } from './threaded.ts'
 
 /** What is kept of damage until the source is done. */
 const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
-const THREAD_BYTES = 4 * 1024 * 1024
 
 interface Known {
   readonly source: Source
@@ -112,7 +112,7 @@ class Run {
   /** A thread of its own reads what is so large that starting one pays. Sources that were not compiled cannot be run by one. */
   async prepareFor(known: readonly Known[]): Promise<void> {
     const bytes = known.reduce((sum, { source }) => source.files.reduce((of, { size }) => of + size, sum), 0)
-    if (bytes < THREAD_BYTES || !/\.c?js$/.test(import.meta.url)) return
+    if (bytes < LARGE_BYTES || !/\.c?js$/.test(import.meta.url)) return
     const { ReaderThread } = await import('./threaded.ts')
     this.#thread = new ReaderThread()
   }
@@ -139,8 +139,10 @@ class Run {
   async *import({ source, importer }: Known): AsyncGenerator<ImportedSession> {
     const { dryRun = false } = this.#options
     const { name } = importer
-    const digest = await digestOfSource(source, name)
-    const before = await this.#ledger.sessionsOf(digest)
+    const bytes = largeSize(source)
+    const late = bytes === undefined || (await this.#ledger.knowsSize(bytes)) ? undefined : new DigestedWhileRead(source, name)
+    const early = late === undefined ? await digestOfSource(source, name) : undefined
+    const before = early === undefined ? undefined : await this.#ledger.sessionsOf(early.digest)
     if (before !== undefined) {
       yield* before.map((session) => unchanged(session, source))
       return
@@ -152,13 +154,14 @@ class Run {
     const reports: ImportedSession[] = []
     const damage: DamageItem[] = []
     this.#children.clear()
-    for await (const report of this.#write(source, importer, damage)) {
+    for await (const report of this.#write(late?.source ?? source, importer, damage)) {
       reports.push(report)
       yield report
     }
     if (dryRun || this.#options.signal?.aborted === true) return
     await this.#ledger.quarantine(source, damage)
-    await this.#ledger.remember(digest, source, name, reports, this.#children)
+    const digested = early ?? (await (late as DigestedWhileRead).digested())
+    await this.#ledger.remember(digested, source, name, reports, this.#children)
   }
 
   async *#write(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {

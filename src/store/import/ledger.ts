@@ -1,8 +1,7 @@
 /**
  * What has been imported, and what could not be: two sessions of the reserved space `_store`. The ledger knows sources by a digest of their
- * bytes, so that one that is unchanged is not read again, wherever it lies; which source a session came from; and which children its parents have
- * told of, since a child may come later, alone. The quarantine has the bytes
- * that could not be read, with their places.
+ * bytes, so that one that is unchanged is not read again, wherever it lies, and how long large ones are; which source a session came from; and which
+ * children its parents have told of, since a child may come later, alone. The quarantine has the bytes that could not be read, with their places.
  */
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../../record/record.ts'
@@ -12,21 +11,12 @@ import type { DamageItem, Source } from '../../transfer/item.ts'
 import { putEntries, readEntry } from '../entries.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
+import { type Digested, LARGE_BYTES } from './digest.ts'
 import type { ImportedSession } from './report.ts'
 
 const RESERVED = '_store'
 /** So much of one source is put into the quarantine; the rest stays where it is, in the source. */
 const QUARANTINED_BYTES = 16 * 1024 * 1024
-
-/** Tells a source by what it holds and how it is read. */
-export async function digestOfSource(source: Source, format: string): Promise<string> {
-  const sum = createHash('sha256').update(format)
-  for (const file of source.files.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
-    if (source.files.length > 1) sum.update(`\0${file.path}\0`)
-    for await (const chunk of file.read()) sum.update(chunk)
-  }
-  return sum.digest('hex')
-}
 
 export class Ledger {
   readonly #ledger: Handle
@@ -45,6 +35,11 @@ export class Ledger {
     return value === undefined ? undefined : ((value as JsonObject).sessions as unknown as ImportedSession[])
   }
 
+  /** Whether a large source of so many bytes was imported: one that is not known by its size need not be read to be told. */
+  async knowsSize(bytes: number): Promise<boolean> {
+    return (await this.#read(`sizes:${this.#space}`, String(bytes))) !== undefined
+  }
+
   /** The name of the source that a session was made from. */
   async originOf(session: string): Promise<string | undefined> {
     const value = await this.#read(`sessions:${this.#space}`, session)
@@ -58,7 +53,7 @@ export class Ledger {
   }
 
   async remember(
-    digest: string,
+    { digest, bytes }: Digested,
     source: Source,
     format: string,
     sessions: readonly ImportedSession[],
@@ -67,6 +62,7 @@ export class Ledger {
     const entries: Entry[] = [
       { channel: `sources:${this.#space}`, key: digest, value: { source: source.name, format, sessions } as unknown as Json },
     ]
+    if (bytes >= LARGE_BYTES) entries.push({ channel: `sizes:${this.#space}`, key: String(bytes), value: {} })
     for (const { session } of sessions) {
       if (session === null || (await this.originOf(session)) === source.name) continue
       entries.push({ channel: `sessions:${this.#space}`, key: session, value: { source: source.name } })

@@ -11,10 +11,11 @@ import { checkDescription, objectText } from '../../session/check.ts'
 import type { Terms } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
+import type { ImportedCall } from '../../session/records.ts'
 import type { Point, SessionState } from '../../session/state.ts'
 import { importUsage, recordUsage } from '../../session/usage.ts'
-import type { ArchiveItem, EntryItem, SessionItem, UsageItem } from '../../transfer/item.ts'
-import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
+import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
+import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages, type ReadyUsages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
 import { admit, admitAmount, admitText } from '../admission.ts'
 import { Handle, type Make } from '../handle.ts'
@@ -55,7 +56,7 @@ export class SessionImport {
   #batches: Batches | undefined
   #entries: EntryItem[] = []
   #entryBytes = 0
-  #usages: UsageItem[] = []
+  #calls: ImportedCall[] = []
   #last: string | undefined
   /** Nothing is to be written: the session was deleted here. */
   #closed = false
@@ -181,10 +182,9 @@ export class SessionImport {
       this.#entries.push(item)
       this.#entryBytes += item.length ?? 0
       if (this.#entries.length >= ENTRIES || this.#entryBytes >= BATCH_BYTES) await this.#putEntries()
-    } else if (item.kind === 'usage' && !this.#isExport) {
-      // It needs no order, but where that of an export is kept: many go together.
-      this.#usages.push(item)
-      if (this.#usages.length >= USAGES) await this.#recordUsages()
+    } else if (item.kind === 'usages') {
+      for (const [index, key] of item.keys.entries()) this.#calls.push(callOf(item, index, key))
+      if (this.#calls.length >= USAGES) await this.#recordUsages()
     } else {
       await this.#flush()
       await this.#attempt(item)
@@ -192,13 +192,7 @@ export class SessionImport {
   }
 
   async #recordUsages(): Promise<void> {
-    const calls = this.#usages.splice(0).map(({ key, model, inputTokens, outputTokens, at }) => ({
-      key: `import:usage:${key}`,
-      model,
-      inputTokens,
-      outputTokens,
-      ...(at === undefined ? {} : { at }),
-    }))
+    const calls = this.#calls.splice(0)
     if (calls.length === 0 || this.#closed) return
     try {
       await this.#submit({ at: calls.at(-1)?.at }, (terms) => importUsage(terms, calls))
@@ -383,4 +377,11 @@ export class SessionImport {
     if (!(error instanceof HoldfastError) || !refused.includes(error.code)) throw error
     this.#refused(`${what} cannot be kept: ${error.message}`, false)
   }
+}
+
+function callOf({ models, inputTokens, outputTokens, times }: ReadyUsages, index: number, key: string): ImportedCall {
+  const [model, input, output] = [models[index] as string, inputTokens[index] as number, outputTokens[index] as number]
+  const call = { key: `import:usage:${key}`, model, inputTokens: input, outputTokens: output }
+  const at = times[index]
+  return at === undefined ? call : { ...call, at }
 }

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../record/record.ts'
 import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, MessageItem, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
+import { Remembered } from '../remembered.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, contentText, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
@@ -50,6 +51,7 @@ interface Titles {
 }
 
 class Reader implements LineReader {
+  readonly items: Item[] = []
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #titles: Titles = {}
@@ -57,7 +59,7 @@ class Reader implements LineReader {
   /** Lines in front of the first that tells where the session was at work. */
   readonly #early: JsonObject[] = []
   /** For each line, the message that it is or follows, and how many prompts came before it was written. */
-  readonly #known = new Map<string, { readonly message: string | undefined; readonly prompts: number }>()
+  readonly #known = new Remembered<{ readonly message: string | undefined; readonly prompts: number }>(REMEMBERED)
   /** Which child a sub-agent's line belongs to. */
   readonly #sidechains = new Map<string, string>()
   readonly #children = new Set<string>()
@@ -71,55 +73,55 @@ class Reader implements LineReader {
     this.#source = source
   }
 
-  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+  damage(damage: Item & { kind: 'damage' }): void {
     if (this.#session === undefined) this.#damage.push(damage)
-    else yield damageOf(damage, this.#session)
+    else this.items.push(damageOf(damage, this.#session))
   }
 
-  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
+  line(line: JsonObject, recovered: boolean, raw?: Raw): void {
     if (this.#session === undefined && typeof line.cwd !== 'string' && this.#early.length < 100) {
       this.#early.push(line)
       return
     }
-    if (this.#session === undefined) yield* this.#begin(line)
-    yield* this.#read(line, recovered, raw)
+    if (this.#session === undefined) this.#begin(line)
+    this.#read(line, recovered, raw)
   }
 
-  *#read(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
+  #read(line: JsonObject, recovered: boolean, raw?: Raw): void {
     const session = this.#session as string
     if (line.type === 'user' || line.type === 'assistant') {
-      yield* this.#conversation(line, recovered, raw)
+      this.#conversation(line, recovered, raw)
       return
     }
     if (line.type === 'custom-title') this.#titles.custom = asTitle(line.customTitle) ?? this.#titles.custom ?? ''
     if (line.type === 'ai-title') this.#titles.ai = asTitle(line.aiTitle) ?? this.#titles.ai ?? ''
     if (line.type === 'summary') this.#titles.ai ||= asTitle(line.summary) ?? ''
     this.#remember(asString(line.uuid), this.#messageBefore(line))
-    yield rawEntry(NAME, session, String(line.type).slice(0, 40), line)
+    this.items.push(rawEntry(NAME, session, String(line.type).slice(0, 40), line))
   }
 
-  *end(): Generator<Item> {
-    if (this.#session === undefined && this.#damage.length + this.#early.length > 0) yield* this.#begin(this.#early[0] ?? {})
+  end(): void {
+    if (this.#session === undefined && this.#damage.length + this.#early.length > 0) this.#begin(this.#early[0] ?? {})
     const title = this.#titles.custom || this.#titles.ai || this.#titles.prompt
     if (this.#session !== undefined && title !== undefined && title !== '')
-      yield { kind: 'describe', session: this.#session, description: { title } }
+      this.items.push({ kind: 'describe', session: this.#session, description: { title } })
   }
 
-  *#begin(line: JsonObject): Generator<Item> {
+  #begin(line: JsonObject): void {
     const stem = stemOf(this.#source.name)
     const whole = asId(line.sessionId) ?? asId(stem) ?? 'session'
     // Newer versions write each sub-agent to a file of its own, under the id of the session that it works for.
     const agent = asId(line.agentId)
     this.#agent = line.isSidechain === true && agent !== undefined && stem.startsWith('agent-')
     this.#session = this.#agent ? `${whole}/agent-${agent}` : whole
-    yield* this.#beginSession(this.#session, line, this.#agent ? whole : undefined)
-    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
-    for (const early of this.#early.splice(0)) yield* this.#read(early, false)
+    this.#beginSession(this.#session, line, this.#agent ? whole : undefined)
+    for (const item of this.#damage.splice(0)) this.items.push(damageOf(item as Item & { kind: 'damage' }, this.#session))
+    for (const early of this.#early.splice(0)) this.#read(early, false)
   }
 
-  *#beginSession(session: string, line: JsonObject, parent: string | undefined): Generator<Item> {
+  #beginSession(session: string, line: JsonObject, parent: string | undefined): void {
     const workspace = asString(line.cwd)?.slice(0, 1000)
-    yield {
+    this.items.push({
       kind: 'session',
       session,
       at: asTime(line.timestamp),
@@ -128,20 +130,20 @@ class Reader implements LineReader {
         ...(workspace === undefined ? {} : { workspace }),
         metadata: asMetadata({ source: NAME, git_branch: line.gitBranch, version: line.version }),
       },
-    }
+    })
   }
 
-  *#conversation(line: JsonObject, recovered: boolean, raw: Raw | undefined): Generator<Item> {
+  #conversation(line: JsonObject, recovered: boolean, raw: Raw | undefined): void {
     const inner = asObject(line.message) as JsonObject
     const id = this.#idOf(line)
     const at = asTime(line.timestamp)
     if (line.isSidechain === true && !this.#agent) {
-      yield* this.#sidechain(line, id, recovered, raw)
+      this.#sidechain(line, id, recovered, raw)
       return
     }
     const session = this.#session as string
     if (line.isCompactSummary === true && this.#last !== undefined) {
-      yield* this.#compaction(line, id)
+      this.#compaction(line, id)
       return
     }
     const isPrompt = line.type === 'user' && line.isMeta !== true && !isOnlyResults(inner)
@@ -150,35 +152,34 @@ class Reader implements LineReader {
     this.#titles.prompt ??= isPrompt ? asTitle(contentText(inner.content).split('\n')[0]?.slice(0, 200)) : undefined
     this.#last = id
     this.#remember(asString(line.uuid), id)
-    const item: MessageItem = { kind: 'message', session, id, ...messageOf(line, inner, raw), at, recovered }
-    yield after === undefined ? item : { ...item, after }
+    this.items.push(new LineMessage({ session, id, at, after, recovered }, line, raw))
     const usage = usageItem(session, id, inner, at)
-    if (usage !== undefined) yield usage
+    if (usage !== undefined) this.items.push(usage)
   }
 
-  *#compaction(line: JsonObject, id: string): Generator<Item> {
+  #compaction(line: JsonObject, id: string): void {
     const session = this.#session as string
     const overview = contentText(asObject(line.message)?.content)
     this.#remember(asString(line.uuid), this.#last)
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
-    yield { kind: 'archive', session, key: `compaction-${id}`, upTo: this.#last, at: asTime(line.timestamp), outcome }
-    yield rawEntry(NAME, session, 'compact-summary', line)
+    this.items.push({ kind: 'archive', session, key: `compaction-${id}`, upTo: this.#last, at: asTime(line.timestamp), outcome })
+    this.items.push(rawEntry(NAME, session, 'compact-summary', line))
   }
 
-  *#sidechain(line: JsonObject, id: string, recovered: boolean, raw: Raw | undefined): Generator<Item> {
+  #sidechain(line: JsonObject, id: string, recovered: boolean, raw: Raw | undefined): void {
     const [uuid, parent] = [asString(line.uuid), asString(line.parentUuid)]
     const root = asId(line.agentId) ?? this.#sidechains.get(parent ?? '') ?? id
     const child = `${this.#session}/agent-${root}`
     if (uuid !== undefined) this.#sidechains.set(uuid, root)
     if (!this.#children.has(child)) {
       this.#children.add(child)
-      yield* this.#beginSession(child, line, this.#session)
+      this.#beginSession(child, line, this.#session)
     }
     const inner = asObject(line.message) as JsonObject
     const at = asTime(line.timestamp)
-    yield { kind: 'message', session: child, id, ...messageOf(line, inner, raw), at, recovered }
+    this.items.push(new LineMessage({ session: child, id, at, after: undefined, recovered }, line, raw))
     const usage = usageItem(child, id, inner, at)
-    if (usage !== undefined) yield usage
+    if (usage !== undefined) this.items.push(usage)
   }
 
   /** A line without an id, or with one that another line has, is told by its content. */
@@ -203,7 +204,6 @@ class Reader implements LineReader {
   #remember(uuid: string | undefined, message: string | undefined): void {
     if (uuid === undefined) return
     this.#known.set(uuid, { message, prompts: this.#prompts })
-    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value as string)
   }
 }
 
@@ -214,14 +214,46 @@ function isOnlyResults({ content }: JsonObject): boolean {
 
 const BESIDE = ['message', 'uuid', 'sessionId', 'timestamp', 'type']
 
-/** The message as the provider has it, and beside it what the line says of it; cut out of the line, where that is as it would be written again. */
-function messageOf(line: JsonObject, inner: JsonObject, raw: Raw | undefined): Pick<MessageItem, 'message' | 'text'> {
-  const origin = without(line, ...BESIDE)
-  if (typeof inner.role !== 'string') return { message: { ...inner, role: line.type as string, origin } }
-  const message = { ...inner, origin }
-  const fields = raw === undefined || 'origin' in inner ? undefined : fieldsIn(line, raw.text)
-  const said = fields?.value('message')
-  return said === undefined ? { message } : { message, text: `${said.slice(0, -1)},"origin":${fields?.without(...BESIDE)}}` }
+/**
+ * The message as the provider has it, and beside it what the line says of it. It is cut out of the line, where that is as it would be written
+ * again; as an object it is made only for whoever asks.
+ */
+class LineMessage implements MessageItem {
+  readonly kind = 'message'
+  readonly session: string
+  readonly id: string
+  readonly at: string | undefined
+  readonly after: string | undefined
+  readonly recovered: boolean
+  readonly text: string | undefined
+  readonly said: JsonObject
+  readonly #line: JsonObject
+
+  constructor({ session, id, at, after, recovered }: Told, line: JsonObject, raw: Raw | undefined) {
+    this.session = session
+    this.id = id
+    this.at = at
+    this.after = after
+    this.recovered = recovered
+    this.said = asObject(line.message) as JsonObject
+    this.#line = line
+    const isPlain = raw !== undefined && typeof this.said.role === 'string' && !('origin' in this.said)
+    const fields = isPlain ? fieldsIn(line, raw.text) : undefined
+    this.text = fields === undefined ? undefined : `${fields.value('message')?.slice(0, -1)},"origin":${fields.without(BESIDE)}}`
+  }
+
+  get message(): JsonObject {
+    const origin = without(this.#line, ...BESIDE)
+    return typeof this.said.role === 'string' ? { ...this.said, origin } : { ...this.said, role: this.#line.type as string, origin }
+  }
+}
+
+interface Told {
+  readonly session: string
+  readonly id: string
+  readonly at: string | undefined
+  readonly after: string | undefined
+  readonly recovered: boolean
 }
 
 /** One reply may span several lines, each with all of its usage. */

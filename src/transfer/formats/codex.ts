@@ -22,6 +22,8 @@ const LINES = new Set([
 ])
 /** So many items are looked through for what an event says. */
 const REMEMBERED = 1000
+/** What a line says around an item in any case. */
+const AROUND = ['payload', 'type', 'timestamp']
 /** Types of items that are no messages. */
 const UNSAID = /^(?:compaction|ghost_snapshot)/
 
@@ -48,6 +50,7 @@ interface Event {
 }
 
 class Reader implements LineReader {
+  readonly items: Item[] = []
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
@@ -62,51 +65,53 @@ class Reader implements LineReader {
     this.#source = source
   }
 
-  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+  damage(damage: Item & { kind: 'damage' }): void {
     if (this.#session === undefined) this.#damage.push(damage)
-    else yield damageOf(damage, this.#session)
+    else this.items.push(damageOf(damage, this.#session))
   }
 
-  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
+  line(line: JsonObject, recovered: boolean, raw?: Raw): void {
     const payload = asObject(line.payload) as JsonObject
     const at = asTime(line.timestamp)
-    if (this.#session === undefined) yield* this.#begin(line.type === 'session_meta' ? payload : {}, at)
+    if (this.#session === undefined) this.#begin(line.type === 'session_meta' ? payload : {}, at)
     const session = this.#session as string
     if (line.type === 'response_item' && !UNSAID.test(String(payload.type))) {
-      const item = this.#item(session, line, payload, raw)
+      const item = this.#item(session, line, payload, { at, recovered }, raw)
       this.#last = item.id
       this.#hasItems = true
       const said = contentText(payload.content).trim()
       if (said !== '' && this.#said.push(said) > 2 * REMEMBERED) this.#said.splice(0, REMEMBERED)
-      yield { ...item, at, recovered }
-    } else if (line.type === 'event_msg') yield* this.#event(line, payload, at)
-    else if (line.type === 'compacted') yield* this.#compacted(line, payload, at)
-    else yield rawEntry(NAME, session, String(line.type).slice(0, 40), line)
+      this.items.push(item)
+    } else if (line.type === 'event_msg') this.#event(line, payload, at)
+    else if (line.type === 'compacted') this.#compacted(line, payload, at)
+    else this.items.push(rawEntry(NAME, session, String(line.type).slice(0, 40), line))
   }
 
-  *end(): Generator<Item> {
-    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({}, undefined)
+  end(): void {
+    if (this.#session === undefined && this.#damage.length > 0) this.#begin({}, undefined)
     // At the end of a file that is being written, the item of what was shown may be yet to come.
-    if (!this.#hasItems) yield* this.#fillGaps()
+    if (!this.#hasItems) this.#fillGaps()
   }
 
   /** Told by its content alone: what the line says around it differs between a thread and its fork. */
-  #item(session: string, line: JsonObject, payload: JsonObject, raw: Raw | undefined): MessageItem {
+  #item(session: string, line: JsonObject, payload: JsonObject, told: Pick<MessageItem, 'at' | 'recovered'>, raw?: Raw): MessageItem {
     const text = (raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('payload')) ?? JSON.stringify(payload)
     const sum = digest(text)
     const id = this.#ids.nextOf(sum)
-    const origin = without(line, 'payload', 'type', 'timestamp')
-    if (Object.keys(origin).length > 0) return { kind: 'message', session, id, message: { ...payload, origin } }
-    return { kind: 'message', session, id, message: payload, text, digest: sum }
+    const { at, recovered } = told
+    if (Object.keys(line).every((name) => AROUND.includes(name)))
+      return { kind: 'message', session, id, message: payload, at, after: undefined, recovered, text, digest: sum, bytes: undefined }
+    const message = { ...payload, origin: without(line, ...AROUND) }
+    return { kind: 'message', session, id, message, at, recovered }
   }
 
-  *#begin(meta: JsonObject, at: string | undefined): Generator<Item> {
+  #begin(meta: JsonObject, at: string | undefined): void {
     const stem = stemOf(this.#source.name)
     const [, thread, rollout] = /([0-9a-f]{8}-[0-9a-f-]{27})(?:_([0-9a-f-]{36}))?$/i.exec(stem) ?? []
     this.#session = asId(meta.id) ?? thread ?? asId(stem) ?? 'session'
     const workspace = asString(meta.cwd)?.slice(0, 1000)
     const parent = parentOf(meta)
-    yield {
+    this.items.push({
       kind: 'session',
       session: this.#session,
       at: asTime(meta.timestamp) ?? at,
@@ -122,18 +127,18 @@ class Reader implements LineReader {
           git: meta.git,
         }),
       },
-    }
-    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+    })
+    for (const item of this.#damage.splice(0)) this.items.push(damageOf(item as Item & { kind: 'damage' }, this.#session))
   }
 
-  *#event(line: JsonObject, payload: JsonObject, at: string | undefined): Generator<Item> {
+  #event(line: JsonObject, payload: JsonObject, at: string | undefined): void {
     const text = asString(payload.message)?.trim()
     if ((payload.type === 'user_message' || payload.type === 'agent_message') && text !== undefined) {
-      if (payload.type === 'user_message' && this.#events.length > 0) yield* this.#fillGaps()
+      if (payload.type === 'user_message' && this.#events.length > 0) this.#fillGaps()
       this.#events.push({ role: payload.type === 'user_message' ? 'user' : 'assistant', text, at })
     } else {
-      if (payload.type === 'task_complete') yield* this.#fillGaps()
-      yield rawEntry(NAME, this.#session as string, `event-${String(payload.type).slice(0, 40)}`, line)
+      if (payload.type === 'task_complete') this.#fillGaps()
+      this.items.push(rawEntry(NAME, this.#session as string, `event-${String(payload.type).slice(0, 40)}`, line))
     }
   }
 
@@ -141,7 +146,7 @@ class Reader implements LineReader {
    * What was shown in the turn that ends here and stands in no item. An item answers for one event; those behind the last that did may belong to
    * the next turn, whose event comes later.
    */
-  *#fillGaps(): Generator<Item> {
+  #fillGaps(): void {
     const session = this.#session as string
     let last = -1
     const missing = this.#events.filter(({ text }) => {
@@ -155,22 +160,26 @@ class Reader implements LineReader {
       const message = { role, content: text, origin: { log: 'event_msg' } }
       const id = this.#ids.next(message)
       this.#last = id
-      yield { kind: 'message', session, id, message, at, recovered: true }
+      this.items.push({ kind: 'message', session, id, message, at, recovered: true })
     }
     if (missing.length > 0)
-      yield { kind: 'healed', session, what: `${missing.length} messages stood in the log of events only, and were taken from there.` }
+      this.items.push({
+        kind: 'healed',
+        session,
+        what: `${missing.length} messages stood in the log of events only, and were taken from there.`,
+      })
     this.#events = []
     this.#said = this.#said.slice(last + 1)
   }
 
-  *#compacted(line: JsonObject, payload: JsonObject, at: string | undefined): Generator<Item> {
+  #compacted(line: JsonObject, payload: JsonObject, at: string | undefined): void {
     const session = this.#session as string
     const overview = asString(payload.message)
     if (overview !== undefined && this.#last !== undefined) {
       const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
-      yield { kind: 'archive', session, key: `compacted-${this.#last}`, upTo: this.#last, at, outcome }
+      this.items.push({ kind: 'archive', session, key: `compacted-${this.#last}`, upTo: this.#last, at, outcome })
     }
-    yield rawEntry(NAME, session, 'compacted', line)
+    this.items.push(rawEntry(NAME, session, 'compacted', line))
   }
 }
 

@@ -4,7 +4,10 @@
  * rewound is lost: it stays on a branch of its own.
  */
 import type { Json, JsonObject } from '../../record/record.ts'
+import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, Source } from '../item.ts'
+import type { Raw } from '../lines.ts'
+import { Remembered } from '../remembered.ts'
 import {
   asArray,
   asCount,
@@ -24,6 +27,8 @@ import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readOne, rea
 
 const NAME = 'gemini-cli'
 const TYPES = new Set(['user', 'gemini', 'info', 'error', 'warning'])
+/** So many messages back one may come again before it is told by the store. */
+const REMEMBERED = 100_000
 
 export const geminiCli: Importer = {
   name: NAME,
@@ -47,13 +52,14 @@ function isRecord(line: JsonObject): boolean {
   return isMetadata(line) || isMessage(line) || asObject(line.$set) !== undefined || typeof line.$rewindTo === 'string'
 }
 
-async function* readWhole(source: Source): AsyncGenerator<Item> {
+async function* readWhole(source: Source): AsyncGenerator<Item[]> {
   const { value, damage, recovered } = await readOne(source, ['messages'], isMessage)
   const document = asObject(value as JsonObject | undefined)
   const reader = new Reader(source)
-  yield* reader.line(without(document ?? {}, 'messages'), recovered)
-  for (const one of damage) yield* reader.damage(one)
-  for (const message of asObjects(document?.messages)) yield* reader.line(message, recovered)
+  reader.line(without(document ?? {}, 'messages'), recovered)
+  for (const one of damage) reader.damage(one)
+  for (const message of asObjects(document?.messages)) reader.line(message, recovered)
+  yield reader.items
 }
 
 function readLog(source: Source): AsyncIterable<Item[]> {
@@ -61,11 +67,12 @@ function readLog(source: Source): AsyncIterable<Item[]> {
 }
 
 class Reader implements LineReader {
+  readonly items: Item[] = []
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
-  /** What tells the content of each message: one may come again with another. */
-  readonly #seen = new Map<string, string>()
+  /** What tells the content of each message: one may come again with another. What was forgotten since, the store knows by its id. */
+  readonly #seen = new Remembered<number>(REMEMBERED)
   #session: string | undefined
   /** The conversation as it is now. */
   #path: string[] = []
@@ -75,36 +82,36 @@ class Reader implements LineReader {
     this.#source = source
   }
 
-  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+  damage(damage: Item & { kind: 'damage' }): void {
     if (this.#session === undefined) this.#damage.push(damage)
-    else yield damageOf(damage, this.#session)
+    else this.items.push(damageOf(damage, this.#session))
   }
 
-  *end(): Generator<Item> {
-    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
+  end(): void {
+    if (this.#session === undefined && this.#damage.length > 0) this.#begin({})
   }
 
-  *line(record: JsonObject, recovered: boolean): Generator<Item> {
-    if (this.#session === undefined) yield* this.#begin(record)
+  line(record: JsonObject, recovered: boolean, raw?: Raw): void {
+    if (this.#session === undefined) this.#begin(record)
     const session = this.#session as string
     const set = asObject(record.$set)
-    if (isMessage(record)) yield* this.#message(record, recovered)
+    if (isMessage(record)) this.#message(record, { recovered, raw })
     else if (typeof record.$rewindTo === 'string') {
       const place = this.#path.indexOf(record.$rewindTo)
       if (place !== -1) this.#path = this.#path.slice(0, place)
     } else if (set !== undefined) {
       const summary = asTitle(set.summary)
-      if (summary !== undefined) yield { kind: 'describe', session, description: { title: summary } }
-      if (Array.isArray(set.messages)) yield* this.#replaceAll(asObjects(set.messages), recovered)
-      if (Object.keys(set).some((name) => name !== 'messages')) yield rawEntry(NAME, session, 'set', without(set, 'messages'))
-    } else yield rawEntry(NAME, session, 'metadata', record)
+      if (summary !== undefined) this.items.push({ kind: 'describe', session, description: { title: summary } })
+      if (Array.isArray(set.messages)) this.#replaceAll(asObjects(set.messages), recovered)
+      if (Object.keys(set).some((name) => name !== 'messages')) this.items.push(rawEntry(NAME, session, 'set', without(set, 'messages')))
+    } else this.items.push(rawEntry(NAME, session, 'metadata', record))
   }
 
-  *#begin(metadata: JsonObject): Generator<Item> {
+  #begin(metadata: JsonObject): void {
     this.#session = asId(metadata.sessionId) ?? asId(stemOf(this.#source.name)) ?? 'session'
     const title = asTitle(metadata.summary)
     const [workspace] = asArray(metadata.directories)
-    yield {
+    this.items.push({
       kind: 'session',
       session: this.#session,
       at: asTime(metadata.startTime),
@@ -113,46 +120,68 @@ class Reader implements LineReader {
         ...(typeof workspace === 'string' && workspace !== '' ? { workspace: workspace.slice(0, 1000) } : {}),
         metadata: asMetadata({ source: NAME, project_hash: metadata.projectHash, kind: metadata.kind }),
       },
-    }
-    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+    })
+    for (const item of this.#damage.splice(0)) this.items.push(damageOf(item as Item & { kind: 'damage' }, this.#session))
   }
 
-  *#replaceAll(messages: readonly JsonObject[], recovered: boolean): Generator<Item> {
+  #replaceAll(messages: readonly JsonObject[], recovered: boolean): void {
     const before = this.#path
     let shared = 0
     while (shared < messages.length && shared < before.length && asId(messages[shared]?.id) === before[shared]) shared++
     this.#path = before.slice(0, shared)
-    for (const message of messages.slice(0, shared)) yield* this.#message(message, recovered, true)
-    for (const message of messages.slice(shared)) yield* this.#message(message, recovered)
+    for (const message of messages.slice(0, shared)) this.#message(message, { recovered, known: true })
+    for (const message of messages.slice(shared)) this.#message(message, { recovered })
   }
 
-  *#message(record: JsonObject, recovered: boolean, known = false): Generator<Item> {
+  #message(record: JsonObject, { recovered, known = false, raw }: { recovered: boolean; known?: boolean; raw?: Raw | undefined }): void {
     const session = this.#session as string
     const id = asId(record.id) ?? this.#ids.next(record)
     const message = messageOf(record)
     const at = asTime(record.timestamp)
-    const text = JSON.stringify(message)
+    const text = (raw === undefined ? undefined : textOf(record, raw)) ?? JSON.stringify(message)
     const sum = digest(text)
-    const first = this.#seen.get(id)
-    this.#seen.set(id, sum)
+    const [first, now] = [this.#seen.get(id), Number.parseInt(sum.slice(0, 13), 16)]
+    this.#seen.set(id, now)
     if (first !== undefined) {
-      if (first !== sum) yield { kind: 'replacement', session, id, message, at }
+      if (first !== now) this.items.push({ kind: 'replacement', session, id, message, at })
       if (!known && !this.#path.includes(id)) this.#path.push(id)
       return
     }
     const before = this.#path.at(-1) ?? null
     this.#path.push(id)
-    const after = before === this.#last ? {} : { after: before }
+    const after = before === this.#last ? undefined : before
     this.#last = id
-    yield { kind: 'message', session, id, message, text, digest: sum, at, recovered, ...after }
+    this.items.push({ kind: 'message', session, id, message, at, after, recovered, text, digest: sum, bytes: undefined })
     const [tokens, model] = [asObject(record.tokens), asString(record.model)]
     if (tokens === undefined || model === undefined || model.length > 200) return
-    yield { kind: 'usage', session, key: id, model, inputTokens: asCount(tokens.input), outputTokens: asCount(tokens.output), at }
+    this.items.push({
+      kind: 'usage',
+      session,
+      key: id,
+      model,
+      inputTokens: asCount(tokens.input),
+      outputTokens: asCount(tokens.output),
+      at,
+    })
   }
 }
 
+const BESIDE = ['id', 'timestamp', 'content', 'toolCalls', 'thoughts']
+
+/** What `messageOf` makes of a record that is nothing but text, as JSON, cut out of its line. Undefined where it cannot be cut out. */
+function textOf(record: JsonObject, { text }: Raw): string | undefined {
+  const isReply = record.type === 'gemini'
+  const { content, thoughts, toolCalls } = record
+  if (typeof content !== 'string' || content === '' || (isReply && (thoughts !== undefined || toolCalls !== undefined))) return undefined
+  const fields = fieldsIn(record, text)
+  if (fields === undefined) return undefined
+  const [said, origin] = [fields.value('content'), fields.without(BESIDE)]
+  if (isReply) return `{"role":"assistant","content":[{"type":"text","text":${said}}],"origin":${origin}}`
+  return `{"role":"${record.type === 'user' ? 'user' : 'system'}","content":${said},"origin":${origin}}`
+}
+
 function messageOf(record: JsonObject): JsonObject {
-  const origin = without(record, 'id', 'timestamp', 'content', 'toolCalls', 'thoughts')
+  const origin = without(record, ...BESIDE)
   if (record.type !== 'gemini') return { role: record.type === 'user' ? 'user' : 'system', content: record.content ?? '', origin }
   const thoughts = asObjects(record.thoughts).map(({ subject, description }) => ({
     type: 'reasoning',

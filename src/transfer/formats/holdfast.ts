@@ -130,8 +130,7 @@ function itemOf({ record: line, recovered, raw }: ReadRecord, session: string, i
       const after = line.after === null ? null : asId(line.after)
       if (id === undefined || message === undefined) return undefined
       const text = raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
-      const written = text === undefined ? {} : { text }
-      return { kind: 'message', ...common, id, message, ...written, recovered, ...(after === undefined ? {} : { after }) }
+      return { kind: 'message', session, id, message, at: common.at, after, recovered, text, digest: undefined, bytes: undefined }
     }
     case 'replacement':
       return id === undefined || message === undefined ? undefined : { kind: 'replacement', ...common, id, message }

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../../record/record.ts'
 import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
+import { Remembered } from '../remembered.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
@@ -36,11 +37,12 @@ function read(source: Source): AsyncIterable<Item[]> {
 }
 
 class Reader implements LineReader {
+  readonly items: Item[] = []
   readonly #source: Source
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
   /** For each entry, the message that it is or follows, and the one before that; null if none stands before it. */
-  readonly #known = new Map<string, { readonly message: string | null; readonly previous: string | null }>()
+  readonly #known = new Remembered<{ readonly message: string | null; readonly previous: string | null }>(REMEMBERED)
   /** The messages in the order of the file, as the first version names them: it has no ids. */
   readonly #order: string[] = []
   #isFirst = true
@@ -51,55 +53,54 @@ class Reader implements LineReader {
     this.#source = source
   }
 
-  *damage(damage: Item & { kind: 'damage' }): Generator<Item> {
+  damage(damage: Item & { kind: 'damage' }): void {
     if (this.#session === undefined) this.#damage.push(damage)
-    else yield damageOf(damage, this.#session)
+    else this.items.push(damageOf(damage, this.#session))
   }
 
-  *line(line: JsonObject, recovered: boolean, raw?: Raw): Generator<Item> {
-    if (this.#session === undefined) yield* this.#begin(line.type === 'session' ? line : {})
+  line(line: JsonObject, recovered: boolean, raw?: Raw): void {
+    if (this.#session === undefined) this.#begin(line.type === 'session' ? line : {})
     const session = this.#session as string
     const at = asTime(line.timestamp)
     const before = this.#before(line)
     const content = contentOf(line)
     if (content !== undefined) {
       const id = asId(line.id) ?? this.#ids.next(line)
-      const after = before === this.#last ? {} : { after: before }
+      const after = before === this.#last ? undefined : before
       this.#last = id
       this.#isFirst = false
       if (typeof line.id !== 'string') this.#order.push(id)
       this.#remember(id, id, before)
-      const said = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
-      const text = said === undefined ? {} : { text: said }
-      yield { kind: 'message', session, id, message: content, ...text, at, recovered, ...after }
+      const text = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
+      this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, text, digest: undefined, bytes: undefined })
       const usage = usageItem(session, id, asObject(line.message) ?? {}, at)
-      if (usage !== undefined) yield usage
+      if (usage !== undefined) this.items.push(usage)
       return
     }
     if (typeof line.id === 'string') this.#remember(line.id, before, null)
-    if (line.type === 'compaction') yield* this.#compaction(session, line, before, at)
+    if (line.type === 'compaction') this.#compaction(session, line, before, at)
     const name = line.type === 'session_info' ? asTitle(line.name) : undefined
-    if (name !== undefined) yield { kind: 'describe', session, description: { title: name }, at }
-    yield rawEntry(NAME, session, String(line.type), line)
+    if (name !== undefined) this.items.push({ kind: 'describe', session, description: { title: name }, at })
+    this.items.push(rawEntry(NAME, session, String(line.type), line))
   }
 
-  *end(): Generator<Item> {
-    if (this.#session === undefined && this.#damage.length > 0) yield* this.#begin({})
+  end(): void {
+    if (this.#session === undefined && this.#damage.length > 0) this.#begin({})
   }
 
-  *#begin(header: JsonObject): Generator<Item> {
+  #begin(header: JsonObject): void {
     this.#session = asId(header.id) ?? asId(stemOf(this.#source.name)) ?? 'session'
     const workspace = asString(header.cwd)?.slice(0, 1000)
     // A path, of which the file's name has the id, or an id.
     const parent = asId(stemOf(asString(header.parentSession) ?? '').replace(/^.*_(?=[0-9a-f-]{36}$)/, ''))
-    yield {
+    this.items.push({
       kind: 'session',
       session: this.#session,
       at: asTime(header.timestamp),
       ...(parent === undefined ? {} : { parent: { session: parent, kind: 'fork' } }),
       description: { ...(workspace === undefined ? {} : { workspace }), metadata: asMetadata({ source: NAME }) },
-    }
-    for (const item of this.#damage.splice(0)) yield damageOf(item as Item & { kind: 'damage' }, this.#session)
+    })
+    for (const item of this.#damage.splice(0)) this.items.push(damageOf(item as Item & { kind: 'damage' }, this.#session))
   }
 
   /** The message before an entry; by the file's order if the entry that it follows is not there. */
@@ -111,18 +112,17 @@ class Reader implements LineReader {
 
   #remember(entry: string, message: string | null, previous: string | null): void {
     this.#known.set(entry, { message, previous })
-    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value as string)
   }
 
   /** What stood before the first entry that was kept is summed up. */
-  *#compaction(session: string, line: JsonObject, before: string | null, at: string | undefined): Generator<Item> {
+  #compaction(session: string, line: JsonObject, before: string | null, at: string | undefined): void {
     const overview = asString(line.summary)
     const index = typeof line.firstKeptEntryIndex === 'number' ? line.firstKeptEntryIndex : undefined
     const kept = index === undefined ? this.#known.get(asString(line.firstKeptEntryId) ?? '')?.message : this.#order[index]
     const upTo = typeof kept === 'string' ? this.#known.get(kept)?.previous : before
     if (overview === undefined || typeof upTo !== 'string') return
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
-    yield { kind: 'archive', session, key: `compaction-${asId(line.id) ?? upTo}`, upTo, at, outcome }
+    this.items.push({ kind: 'archive', session, key: `compaction-${asId(line.id) ?? upTo}`, upTo, at, outcome })
   }
 }
 

@@ -22,16 +22,14 @@ export function contentItem(
   session: string,
   message: JsonObject,
   ids: ContentIds,
-  more: Pick<MessageItem, 'at' | 'recovered'>,
+  { at, recovered }: Pick<MessageItem, 'at' | 'recovered'>,
   raw?: Raw,
 ): MessageItem {
-  if (raw !== undefined && isCanonical(message, raw.text)) {
-    const sum = digest(raw.bytes)
-    return { kind: 'message', session, id: ids.nextOf(sum), message, text: raw.text, bytes: raw.bytes, digest: sum, ...more }
-  }
-  const text = JSON.stringify(message)
-  const sum = digest(text)
-  return { kind: 'message', session, id: ids.nextOf(sum), message, text, digest: sum, ...more }
+  const isWritten = raw !== undefined && isCanonical(message, raw.text)
+  const text = isWritten ? raw.text : JSON.stringify(message)
+  const bytes = isWritten ? raw.bytes : undefined
+  const sum = digest(bytes ?? text)
+  return { kind: 'message', session, id: ids.nextOf(sum), message, at, after: undefined, recovered, text, digest: sum, bytes }
 }
 
 /** Damage, now that it is known whose it is. */
@@ -48,23 +46,25 @@ export function readOne(source: Source, arrays: readonly string[], isRecord: IsR
   return readDocument(fileOf(source), arrays, isRecord)
 }
 
-/** What makes items of a log, line by line. */
+/** What makes items of a log, line by line, and puts them behind those that it has made: a generator for each line would take longer than the line. */
 export interface LineReader {
-  damage(damage: DamageItem): Iterable<Item>
-  line(record: JsonObject, recovered: boolean, raw?: Raw): Iterable<Item>
-  end(): Iterable<Item>
+  readonly items: Item[]
+  damage(damage: DamageItem): void
+  line(record: JsonObject, recovered: boolean, raw?: Raw): void
+  end(): void
 }
 
 /** Has a log read by a reader, to its end. */
 export async function* readThrough(source: Source, isRecord: IsRecord, reader: LineReader): AsyncGenerator<Item[]> {
   for await (const reads of readRecords(fileOf(source), isRecord)) {
-    const items: Item[] = []
     for (const read of reads) {
-      for (const item of 'kind' in read ? reader.damage(read) : reader.line(read.record, read.recovered, read.raw)) items.push(item)
+      if ('kind' in read) reader.damage(read)
+      else reader.line(read.record, read.recovered, read.raw)
     }
-    yield items
+    yield reader.items.splice(0)
   }
-  yield [...reader.end()]
+  reader.end()
+  yield reader.items.splice(0)
 }
 
 /** Objects at the beginning of a file, as many as are whole there; none of a file that is one long document. */
