@@ -52,6 +52,7 @@ Written by \`npm run bench -- --write\` and \`npm run compare -- --write\` from 
 What is held against another was measured in the same run.
 
 ${comparisonSection(comparison)}
+
 ${results.map(section).join('\n\n')}
 
 ## How it is measured
