@@ -84,7 +84,7 @@ function timedWith(long: number): Timed[] {
     {
       name: `append, ${CALLERS} callers at once, each in its session`,
       whenBehind:
-        'They write to one file, so that one sync is enough for whatever waits; each session of Holdfast is a file, and has a sync of its own.',
+        'lmdb writes to one file, so that one sync is enough for whatever waits; each session of Holdfast is a file, and has a sync of its own. A plain file is that too, with nothing looked up or checked.',
       order: (round) => ({ do: 'append at once', callers: CALLERS, each: 20, tag: round }),
     },
     {
@@ -114,7 +114,7 @@ function timedWith(long: number): Timed[] {
 }
 
 const ONE_CALLER =
-  'SQLite holds the thread of the process while the disk syncs, which saves the way to another thread and back; Holdfast lets the process go on with other things meanwhile, which shows as soon as there are other things: see the callers at once.'
+  'SQLite holds the thread of the process while the disk syncs, which saves the way to another thread and back; a plain file looks nothing up and checks nothing. Holdfast looks up the id, and lets the process go on with other things while the disk syncs, which shows as soon as there are other things: see the callers at once.'
 
 /** To sessions of this size, which hardly grow by it. */
 function appends(size: number, sessions: number, each: number): Timed {
