@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BENCHMARKS } from './benchmarks.ts'
-import type { Compared } from './compare/report.ts'
+import type { Comparison } from './compare/report.ts'
 import { type Measured, page } from './report.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,25 +16,25 @@ const COMPARISON_FILE = join(ROOT, 'docs', 'comparison.json')
 interface Kept {
   /** By the name of the benchmark. */
   readonly measured: Readonly<Record<string, Measured>>
-  readonly compared: Compared | undefined
+  readonly comparison: Comparison
 }
 
 export async function readKept(): Promise<Kept> {
-  const [measured, compared] = await Promise.all([BENCHMARKS_FILE, COMPARISON_FILE].map((file) => readFile(file, 'utf8').catch(() => '')))
+  const [measured, comparison] = await Promise.all([BENCHMARKS_FILE, COMPARISON_FILE].map((file) => readFile(file, 'utf8').catch(() => '')))
   return {
     measured: measured ? (JSON.parse(measured) as Kept['measured']) : {},
-    compared: compared ? (JSON.parse(compared) as Compared) : undefined,
+    comparison: comparison ? (JSON.parse(comparison) as Comparison) : {},
   }
 }
 
-export async function writeKept({ measured, compared }: Kept): Promise<void> {
+export async function writeKept({ measured, comparison }: Kept): Promise<void> {
   const all = BENCHMARKS.flatMap((benchmark) => {
     const last = measured[benchmark.name]
     return last === undefined ? [] : [{ benchmark, ...last }]
   })
   await writeFile(BENCHMARKS_FILE, json(Object.fromEntries(all.map(({ benchmark, ...last }) => [benchmark.name, last]))))
-  if (compared !== undefined) await writeFile(COMPARISON_FILE, json(compared))
-  await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(all, compared))
+  await writeFile(COMPARISON_FILE, json(comparison))
+  await writeFile(join(ROOT, 'docs', 'benchmarks.md'), page(all, comparison))
 }
 
 function json(value: unknown): string {

@@ -60,9 +60,9 @@ try {
 
 /** Puts the figures in the place of those of earlier runs, and leaves those of other benchmarks as they are. */
 async function write(machine: Machine, results: readonly Result[]): Promise<void> {
-  const { measured, compared } = await readKept()
+  const { measured, comparison } = await readKept()
   const latest = results.map(({ benchmark, figures }): [string, Measured] => [benchmark.name, { machine, figures }])
-  await writeKept({ measured: { ...measured, ...Object.fromEntries(latest) }, compared })
+  await writeKept({ measured: { ...measured, ...Object.fromEntries(latest) }, comparison })
 }
 
 function fail(why: string): never {

@@ -1,5 +1,5 @@
 /** Figures for people: a table for the terminal, and the page docs/benchmarks.md. */
-import { type Compared, comparison } from './compare/report.ts'
+import { type Comparison, comparisonSection } from './compare/report.ts'
 import { type Bar, type Benchmark, type Figure, meets, type Unit } from './harness.ts'
 import type { Machine } from './machine.ts'
 
@@ -45,12 +45,14 @@ export interface Measured {
 }
 
 /** The page, from what was measured last of each benchmark, and of the comparison. */
-export function page(results: readonly (Result & Measured)[], compared: Compared | undefined): string {
+export function page(results: readonly (Result & Measured)[], comparison: Comparison): string {
   return `# Benchmarks
 
 Written by \`npm run bench -- --write\` and \`npm run compare -- --write\` from docs/benchmarks.json and docs/comparison.json, which keep the figures of the last runs.
 What is held against another was measured in the same run.
-${compared === undefined ? '' : `\n${comparison(compared)}\n`}
+
+${comparisonSection(comparison)}
+
 ${results.map(section).join('\n\n')}
 
 ## How it is measured
@@ -80,7 +82,7 @@ npm run bench -- --quick                  # to see that it works
 npm run bench -- --dir /a/directory       # on another disk
 npm run bench -- --check                  # ends with 1 if something is not met
 npm run bench -- --json                   # for programs
-npm run compare                           # the comparison; takes the same options but --only and --check
+npm run compare                           # the comparison; takes the same options but --check; --only speed or survival
 \`\`\`
 `
 }

@@ -8,7 +8,7 @@ import { messageOf, messagesOf, RARE_WORD } from './message.ts'
 import type { Order, Read, Reply } from './player.ts'
 
 /** A round of appends ends here at the latest: some contenders need seconds for one. */
-const ROUND_MS = 1500
+const ROUND_MS = 700
 const LISTED = 50
 const FOUND = 200
 

@@ -48,8 +48,11 @@ class HoldfastSessions implements Sessions {
   }
 
   async search(word: string, limit: number): Promise<string[]> {
-    const { hits } = await this.#store.search(word, { limit })
-    return hits.flatMap(({ message }) => message ?? [])
+    // What the index does not have yet is told as a lag: here it is to have everything, and the time that takes counts.
+    for (;;) {
+      const { hits, lag } = await this.#store.search(word, { limit })
+      if (lag === null) return hits.flatMap(({ message }) => message ?? [])
+    }
   }
 
   async fork(id: string, as: string): Promise<void> {

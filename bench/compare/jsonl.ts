@@ -5,14 +5,15 @@ import type { Contender, Message, Sessions } from './contender.ts'
 
 export const jsonl: Contender = {
   name: 'JSONL',
-  about: '`appendFile` of one line to a file of the session; lines that cannot be parsed are passed over when it is read',
+  about: 'the same without `flush`',
   keeps: 'write',
   open: (directory) => openJsonl(directory, false),
 }
 
 export const jsonlFlushed: Contender = {
   name: 'JSONL, flushed',
-  about: 'the same with `flush: true`; the directory is not synced, so that a session which was just made may vanish with its name',
+  about:
+    '`appendFile` of one line to a file of the session, with `flush: true`; lines that cannot be parsed are passed over when it is read; the directory is not synced, so that a session which was just made may vanish with its name',
   keeps: 'sync',
   open: (directory) => openJsonl(directory, true),
 }

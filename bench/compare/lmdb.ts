@@ -20,11 +20,13 @@ const LAST = Number.MAX_SAFE_INTEGER
 export const lmdb: Contender = {
   name: 'lmdb',
   about:
-    'a key for each message, each id and each session, one transaction for an append, then `flushed`; there is no full text, so a search reads everything',
+    'a key for each message, each id and each session, one transaction for an append, then `flushed`; there is no full text, so a search reads everything; a full disk ends its process unless that listens for `unhandledRejection`, which it does here',
   keeps: 'sync',
   fetched: FETCHED,
   open: async (directory) => {
     const { open } = (await importFetched(FETCHED)) as { open(options: { path: string }): Database }
+    // On a full disk it rejects promises that nobody can hold as well, which ends a process that does not listen for that.
+    process.on('unhandledRejection', () => undefined)
     return new LmdbSessions(open({ path: join(directory, 'sessions.lmdb') }))
   },
 }

@@ -1,5 +1,5 @@
 /**
- * npm run compare -- [--quick] [--json] [--write] [--dir DIRECTORY]: holds Holdfast against what one would keep sessions in instead, all in one run, and prints
+ * npm run compare -- [--only speed|survival] [--quick] [--json] [--write] [--dir DIRECTORY]: holds Holdfast against what one would keep sessions in instead, all in one run, and prints
  * a table. With --write, it becomes a section of docs/benchmarks.md. Packages that the project does not depend on are installed on the way; a quick run installs nothing.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -10,12 +10,15 @@ import { ROOT, readKept, writeKept } from '../kept.ts'
 import { describeMachine } from '../machine.ts'
 import type { Contender } from './contender.ts'
 import { CONTENDERS } from './contenders.ts'
-import { type Compared, comparisonTable } from './report.ts'
+import { type Compared, comparisonTables, type Part } from './report.ts'
 import { compareSpeed } from './speed.ts'
 import { compareSurvival } from './survival.ts'
 
+const PARTS = { speed: compareSpeed, survival: compareSurvival } as const
+
 const { values } = parseArgs({
   options: {
+    only: { type: 'string' },
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -23,10 +26,10 @@ const { values } = parseArgs({
     dir: { type: 'string', default: join(ROOT, 'build') },
   },
 })
-if (values.write && values.quick) {
-  console.error('A quick run says little: leave out --quick, or --write.')
-  process.exit(2)
-}
+const only = (values.only?.split(',') ?? Object.keys(PARTS)) as Part[]
+const unknown = only.find((part) => !(part in PARTS))
+if (unknown !== undefined) fail(`There is no part "${unknown}"; there are ${Object.keys(PARTS).join(', ')}.`)
+if (values.write && values.quick) fail('A quick run says little: leave out --quick, or --write.')
 
 await mkdir(values.dir, { recursive: true })
 const directory = await mkdtemp(join(resolve(values.dir), 'compare-data-'))
@@ -40,14 +43,18 @@ try {
   }
   const machine = await describeMachine(directory)
   const setting = { directory, quick: values.quick }
-  // What can be lost is looked at first: it leaves no large files behind.
-  const survival = await compareSurvival(contenders, setting)
-  const rows = [...(await compareSpeed(contenders, setting)), ...survival]
   const told = contenders.map(({ name, about, keeps }) => ({ name, about, keeps }))
-  const compared: Compared = { machine, contenders: told, absent, rows }
-  if (values.json) console.log(JSON.stringify(compared, null, 2))
-  else console.log(`${values.quick ? 'A quick run: the figures say little.\n\n' : ''}${comparisonTable(compared)}`)
-  if (values.write) await writeKept({ ...(await readKept()), compared })
+  const comparison: Partial<Record<Part, Compared>> = {}
+  for (const part of only) {
+    const rows = await PARTS[part](contenders, setting)
+    comparison[part] = { machine, contenders: told, absent, rows }
+  }
+  if (values.json) console.log(JSON.stringify(comparison, null, 2))
+  else console.log(`${values.quick ? 'A quick run: the figures say little.\n\n' : ''}${comparisonTables(comparison)}`)
+  if (values.write) {
+    const kept = await readKept()
+    await writeKept({ ...kept, comparison: { ...kept.comparison, ...comparison } })
+  }
 } finally {
   await rm(directory, { recursive: true, force: true })
 }
@@ -65,4 +72,9 @@ async function whyNot({ name, fetched }: Contender): Promise<string | undefined>
     console.error(`  going on without ${name}: ${why}`)
     return why
   }
+}
+
+function fail(why: string): never {
+  console.error(why)
+  process.exit(2)
 }

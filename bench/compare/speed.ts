@@ -8,6 +8,8 @@ import type { Row } from './row.ts'
 const LONG = 100_000
 const SMALL_SESSIONS = 1000
 const CALLERS = 64
+/** Whoever needs longer than this for one thing is measured once. */
+const SLOW_MS = 1000
 
 interface Setting {
   readonly directory: string
@@ -46,18 +48,22 @@ export async function compareSpeed(contenders: readonly Contender[], { directory
     for (const timed of timedWith(long)) {
       console.error(`  ${timed.name} …`)
       const players = places.filter(({ keeps }) => keeps !== 'memory' || timed.inMemory !== false)
-      const rounds = new Map<string, number>()
+      const done = new Map<string, number[]>()
       const turn =
         ({ name, player, directory }: (typeof places)[number]) =>
         async (): Promise<number> => {
-          const round = `${timed.name.replaceAll(/[^a-z0-9]+/g, '-')}-${rounds.get(name) ?? 0}`
-          rounds.set(name, (rounds.get(name) ?? 0) + 1)
+          const before = done.get(name) ?? []
+          const [, second = 0] = before
+          if (second > SLOW_MS) return second
+          const round = `${timed.name.replaceAll(/[^a-z0-9]+/g, '-')}-${before.length}`
           for (const order of timed.ready?.(round) ?? []) await player.ask(order)
-          return (await player.ask(timed.order(round, directory))) as number
+          const time = (await player.ask(timed.order(round, directory))) as number
+          done.set(name, [...before, time])
+          return time
         }
       const times = await interleave(quick ? 1 : 5, Object.fromEntries(players.map((place) => [place.name, turn(place)])))
       const cells = Object.entries(times).map(([name, samples]) => [name, cellOf(samples)] as const)
-      rows.push({ name: `${timed.name}, ms`, whenBehind: timed.whenBehind, cells: Object.fromEntries(cells) })
+      rows.push({ name: timed.name, whenBehind: timed.whenBehind, cells: Object.fromEntries(cells) })
     }
     return rows
   } finally {
@@ -78,7 +84,7 @@ function timedWith(long: number): Timed[] {
     {
       name: `append, ${CALLERS} callers at once, each in its session`,
       whenBehind:
-        'They write to one file, so that one sync is enough for whatever waits; each session of Holdfast is a file, and has a sync of its own.',
+        'lmdb writes to one file, so that one sync is enough for whatever waits; each session of Holdfast is a file, and has a sync of its own. A plain file is that too, with nothing looked up or checked.',
       order: (round) => ({ do: 'append at once', callers: CALLERS, each: 20, tag: round }),
     },
     {
@@ -108,7 +114,7 @@ function timedWith(long: number): Timed[] {
 }
 
 const ONE_CALLER =
-  'SQLite holds the thread of the process while the disk syncs, which saves the way to another thread and back; Holdfast lets the process go on with other things meanwhile, which shows as soon as there are other things: see the callers at once.'
+  'SQLite holds the thread of the process while the disk syncs, which saves the way to another thread and back; a plain file looks nothing up and checks nothing. Holdfast looks up the id, and lets the process go on with other things while the disk syncs, which shows as soon as there are other things: see the callers at once.'
 
 /** To sessions of this size, which hardly grow by it. */
 function appends(size: number, sessions: number, each: number): Timed {

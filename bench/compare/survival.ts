@@ -41,12 +41,12 @@ export async function compareSurvival(all: readonly Contender[], setting: Settin
   const { quick } = setting
   await add('syncs for one append', 'It syncs more than it has to.', syncsOf)
   await add('two processes append to one session', NOT_EXPECTED, (contender, directory) =>
-    twoProcesses(contender, directory, quick ? 30 : 300),
+    twoProcesses(contender, directory, quick ? 30 : 200),
   )
   await add('kill -9, again and again, and the last message sent again', NOT_EXPECTED, (contender, directory) =>
-    killed(contender, directory, quick ? 2 : 15),
+    killed(contender, directory, quick ? 2 : 10),
   )
-  await add('a bit flips where a message stands', NOT_EXPECTED, (contender, directory) => flipped(contender, directory, quick ? 5 : 100))
+  await add('a bit flips where a message stands', NOT_EXPECTED, (contender, directory) => flipped(contender, directory, quick ? 5 : 60))
   await add('the disk is full, then has room again', NOT_EXPECTED, fullDisk)
   return rows
 }
@@ -153,8 +153,8 @@ const WITHIN_DISK = [
   ['unshare', '--mount'],
   ['unshare', '--map-root-user', '--mount'],
 ]
-const DISK_BYTES = 24 * 1024 * 1024
-const BALLAST_BYTES = 8 * 1024 * 1024
+const DISK_BYTES = 12 * 1024 * 1024
+const BALLAST_BYTES = 4 * 1024 * 1024
 
 async function fullDisk({ name }: Contender, directory: string): Promise<Cell> {
   const mount = `mount -t tmpfs -o size=${DISK_BYTES} none "$0" && head -c ${BALLAST_BYTES} /dev/zero > "$0/ballast" && exec "$@"`
