@@ -30,7 +30,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   title: (app, id, text) => app.send('PATCH', `/sessions/${id}`, { body: { title: text, tags: [text.trim()], metadata: { note: text } } }),
   entry: (app, id, text) =>
     app.send('PUT', `/sessions/${id}/entries`, { body: { entries: [{ channel: 'c', key: 'k', value: { text } }] } }),
-  replace: (app, id, text) => app.send('PUT', `/sessions/${id}/messages/m`, { body: { role: 'user', content: text } }),
+  replace: (app, id, text) => app.send('PUT', `/sessions/${id}/messages/m`, { body: { message: { role: 'user', content: text } } }),
   commit: (app, id) => app.post(`/sessions/${id}/commit`),
   fork: (app, id, text) => app.post(`/sessions/${id}/fork`, { title: text }),
   'another body under the same id': (app, id, text) => app.post(`/sessions/${id}/messages`, { role: 'user', content: `${text}!`, id: 'm' }),

@@ -15,8 +15,10 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createSecretKey,
   type Decipher,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
@@ -39,9 +41,9 @@ export class SessionKey {
   readonly id: string
   /** The name of the journal that it is for. */
   readonly journal: string
-  readonly #records: Buffer
-  readonly #states: Buffer
-  readonly #nonces: Buffer
+  readonly #records: KeyObject
+  readonly #states: KeyObject
+  readonly #nonces: KeyObject
   /** Made for the next record while the disk works on the last one: making it takes as long as using it. */
   #next: Ready | undefined
   #isMaking = false
@@ -51,7 +53,8 @@ export class SessionKey {
   constructor(id: string, journal: string, secret: Uint8Array) {
     this.id = id
     this.journal = journal
-    const derived = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `holdfast ${purpose}`, 32))
+    // As an object of the library's own: bytes would be taken in anew for each record.
+    const derived = (purpose: string): KeyObject => createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `holdfast ${purpose}`, 32)))
     this.#records = derived('records')
     this.#states = derived('states')
     this.#nonces = derived('nonces')
@@ -152,7 +155,7 @@ export class SessionKey {
     return ready
   }
 
-  #unseal(key: Buffer, identity: string, text: unknown): string | undefined {
+  #unseal(key: KeyObject, identity: string, text: unknown): string | undefined {
     if (typeof text !== 'string') return undefined
     const bytes = Buffer.from(text, 'base64')
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
@@ -189,16 +192,30 @@ interface Ready {
   readonly nonce: Uint8Array
 }
 
-function readyWith(key: Buffer, nonce: Uint8Array): Ready {
+function readyWith(key: KeyObject, nonce: Uint8Array): Ready {
   return { cipher: createCipheriv('aes-256-gcm', key, nonce), nonce }
 }
 
 function sealed({ cipher, nonce }: Ready, identity: string, text: string): string {
   cipher.setAAD(Buffer.from(identity))
-  const body = cipher.update(Buffer.from(text))
+  const body = cipher.update(bytesOf(text))
   cipher.final()
-  return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64')
+  const length = NONCE_BYTES + body.length + TAG_BYTES
+  if (length > scratch.length) return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64')
+  scratch.set(nonce)
+  scratch.set(body, NONCE_BYTES)
+  scratch.set(cipher.getAuthTag(), NONCE_BYTES + body.length)
+  return scratch.toString('base64', 0, length)
 }
+
+/** The bytes of a text, until the next one is asked for. */
+function bytesOf(text: string): Buffer {
+  // A sign takes three bytes at most.
+  return text.length * 3 > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text))
+}
+
+/** For what is put together and done with before anybody else comes to it. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** From the system and not from what a test may inject: nothing else may decide a nonce. */
 function freshNonce(): Uint8Array {
