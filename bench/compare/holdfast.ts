@@ -2,7 +2,8 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Contender, Message, Sessions } from './contender.ts'
 
-const BATCH = 1000
+/** As many as an import puts into one record. */
+const BATCH = 150
 
 export const holdfast: Contender = {
   name: 'Holdfast',

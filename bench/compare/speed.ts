@@ -102,7 +102,8 @@ function timedWith(long: number): Timed[] {
     },
     {
       name: 'search for a rare word, after an append',
-      whenBehind: 'The same: the append before has to be found as well, and is put into the index by the search, not by the append.',
+      whenBehind:
+        'The append before has to be found as well, and is put into the index by the search, not by the append. Each hit is then read from its journal and checked: the index holds no text of its own.',
       order: (round) => ({ do: 'search', session: 'small-7', tag: round }),
     },
     {
