@@ -42,11 +42,13 @@ try {
     else absent.push({ name: contender.name, why })
   }
   const machine = await describeMachine(directory)
-  const setting = { directory, quick: values.quick }
   const told = contenders.map(({ name, about, keeps }) => ({ name, about, keeps }))
   const comparison: Partial<Record<Part, Compared>> = {}
   for (const part of only) {
-    const rows = await PARTS[part](contenders, setting)
+    const own = join(directory, part)
+    await mkdir(own)
+    const rows = await PARTS[part](contenders, { directory: own, quick: values.quick })
+    await rm(own, { recursive: true })
     comparison[part] = { machine, contenders: told, absent, rows }
   }
   if (values.json) console.log(JSON.stringify(comparison, null, 2))
