@@ -11,6 +11,8 @@ export interface Digest {
   readonly requests: readonly string[]
   /** The first of what the user said without asking for anything. */
   readonly opening: string | undefined
+  /** The first thing that was said at all, however short. */
+  readonly first: string | undefined
   /** What the assistant said last. */
   readonly state: readonly string[]
   /** The sentences that say most, the best first; more than are needed, since some of them are told elsewhere. */
@@ -79,6 +81,7 @@ export function digest(messages: readonly PromptMessage[]): Digest {
   const [lastUser, lastAssistant] = [lastBy('user'), lastBy('assistant')]
   return {
     ...pick.requests(),
+    first: pick.first(),
     state: inOrder(pick.best(STATE, ({ message, code, question }) => message === lastAssistant && !code && !question)),
     facts: pick.best(FACTS, (sentence) => pick.isFact(sentence)),
     references: references.map(({ text }) => text),
@@ -175,6 +178,11 @@ class Picker {
       else opening ??= sentence
     }
     return { requests: [...asks.values()].map((one) => this.#text(one)), opening: opening && this.#text(opening) }
+  }
+
+  first(): string | undefined {
+    const said = this.#scan.sentences.find(({ message, code }) => !code && /^(?:user|assistant)$/.test(this.#parts[message]?.role ?? ''))
+    return said && this.#text(said)
   }
 
   /** The last errors, each with the correction that followed it, and corrections by the user. */

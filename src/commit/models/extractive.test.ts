@@ -164,6 +164,12 @@ test('messages without any text are told as such', async () => {
   expect((await summary([])).abstract).toBe('0 messages without text.')
 })
 
+test('where all is short, the first that was said stands for it', async () => {
+  expect((await summary([['user', 'parcel lost']])).abstract).toBe('parcel lost')
+  expect((await summary([['user', '包裹丢了']])).abstract).toBe('包裹丢了')
+  expect((await summary([['assistant', '[call c1 search {"q":"x"}]']])).abstract).toBe('1 message without text; calls of search.')
+})
+
 test('and/or, fractions, dates and method calls are no files', async () => {
   const { overview } = await summary([
     ['user', 'Use tea and/or coffee, 1/2 cup, on 2024/01/02, e.g. with foo.bar() or I/O. It costs $5/month. 他/她.'],

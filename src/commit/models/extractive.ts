@@ -71,11 +71,13 @@ function isStillOpen(question: string, { results, userSpoke, assistantSpoke }: D
   return call === undefined || !results.has(call)
 }
 
-function abstractOf({ requests, opening, state, facts, calls }: Digest, count: number): string {
+function abstractOf({ requests, opening, state, facts, first, calls }: Digest, count: number): string {
   const parts = [...new Set([requests[0] ?? opening, state[0] ?? facts[0]?.text])].filter((part) => part !== undefined)
   if (parts.length > 0) return parts.map((part) => short(part, parts.length === 1 ? ABSTRACT_CHARACTERS : 98)).join(' — ')
+  if (first !== undefined) return short(first, ABSTRACT_CHARACTERS)
   const tools = [...new Set(calls.values())].slice(0, 5).join(', ')
-  return short(`${count} messages without text${tools === '' ? '' : `; calls of ${tools}`}.`, ABSTRACT_CHARACTERS)
+  const what = count === 1 ? '1 message' : `${count} messages`
+  return short(`${what} without text${tools === '' ? '' : `; calls of ${tools}`}.`, ABSTRACT_CHARACTERS)
 }
 
 function short(text: string, characters: number): string {
