@@ -168,16 +168,19 @@ export async function writeIdFile(
   await writeAll(file, Buffer.concat([footer, trailer]))
 }
 
-/** So many entries can be put in order at once: more than a segment has. */
+/** Places that fit behind the first digits of a key in one exact number. */
 const ORDERED_MOST = 2 ** 21
+
+/** By the first digits of their keys, as numbers, with their places behind them: to compare texts takes several times as long. */
+function roughlySorted(entries: readonly KeyEntry[]): KeyEntry[] {
+  const order = new Float64Array(entries.length)
+  for (const [place, { key }] of entries.entries()) order[place] = Number.parseInt(key.slice(0, 8), 16) * ORDERED_MOST + place
+  return Array.from(order.sort(), (number) => entries[number % ORDERED_MOST] as KeyEntry)
+}
 
 /** Entries one behind the other, in the order of an id file. */
 export function encodeEntries(entries: readonly KeyEntry[]): Buffer {
-  // By the first digits of their keys, as numbers, with their places behind them: to compare texts takes several times as long.
-  const order = new Float64Array(entries.length)
-  for (const [place, { key }] of entries.entries()) order[place] = Number.parseInt(key.slice(0, 8), 16) * ORDERED_MOST + place
-  order.sort()
-  const sorted = Array.from(order, (number) => entries[number % ORDERED_MOST] as KeyEntry)
+  const sorted = entries.length > ORDERED_MOST ? [...entries] : roughlySorted(entries)
   // Hardly any begin alike.
   if (sorted.some((entry, place) => place > 0 && inOrder(sorted[place - 1] as KeyEntry, entry) > 0)) sorted.sort(inOrder)
   // All of them are turned from hex at once: a call for each field would take most of the time.
