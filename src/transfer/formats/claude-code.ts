@@ -239,7 +239,8 @@ class LineMessage implements MessageItem {
     this.#line = line
     const isPlain = raw !== undefined && typeof this.said.role === 'string' && !('origin' in this.said)
     const fields = isPlain ? fieldsIn(line, raw.text) : undefined
-    this.text = fields === undefined ? undefined : `${fields.value('message')?.slice(0, -1)},"origin":${fields.without(BESIDE)}}`
+    const written = fields?.value('message')
+    this.text = written === undefined ? undefined : `${written.slice(0, -1)},"origin":${fields?.without(BESIDE)}}`
   }
 
   get message(): JsonObject {
