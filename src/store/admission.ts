@@ -52,9 +52,10 @@ export async function admitAmount(handle: Handle, amount: { readonly messages?: 
   const { quotas, space, key } = handle.parts
   if (quotas === undefined || space === STORE_SPACE || space === KEY_SPACE) return
   const sessions = (await handle.state()).status === 'live' ? 0 : 1
-  // Its messages a minute are counted where its requests are.
-  if (key !== undefined) await quotas.admit({ key }, { sessions, bytes: amount.bytes ?? 0 })
   await quotas.admit({ space }, { ...amount, sessions })
+  // Behind that of the space, which is put right when it is looked at again: what counts here is never given back. Its messages a minute are
+  // counted where its requests are.
+  if (key !== undefined) await quotas.admit({ key }, { sessions, bytes: amount.bytes ?? 0 })
 }
 
 /** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */

@@ -211,10 +211,13 @@ export class Store implements AsyncDisposable {
 
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   async close(): Promise<void> {
-    await this.#parts.quotas?.settle()
-    await this.#parts.catalog.close()
-    await this.#parts.replicas.idle()
-    await this.#parts.engine.close()
+    try {
+      await this.#parts.quotas?.settle()
+    } finally {
+      await this.#parts.catalog.close()
+      await this.#parts.replicas.idle()
+      await this.#parts.engine.close()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
