@@ -1,7 +1,7 @@
 /**
- * What each key of a server has added since it has a quota, since no journal tells with which key something was written. Counted in this process, and added up in
- * the store's own space every few seconds and when the store is closed, so that other servers know of it and the next one goes on from there. A process that
- * dies takes what it let in since with it.
+ * What each key of a server has added since it has a quota, since no journal tells with which key something was written. Counted in this process, and added up
+ * in the store's own space when the key comes again after some seconds and when the store is closed, so that other servers know of it and the next one goes on
+ * from there. A process that dies takes what it let in since with it; what was let in and then refused, or had been written before, counts too.
  */
 import { HoldfastError } from '../errors.ts'
 import { putEntries, readEntry } from './entries.ts'

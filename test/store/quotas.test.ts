@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import type { Engine } from '../../src/engine/port.ts'
+import { HoldfastError } from '../../src/errors.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /** A clock that stands until it is moved. */
 function standing(): Clock & { ms: number } {
@@ -76,4 +82,64 @@ test('without `quotas` nobody is refused, and what was set can be read and taken
   await expect(store.setQuota({ sessions: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   expect(await store.setQuota({ sessions: 1 }, { key: 'k' })).toEqual({ sessions: 1 })
   await store.close()
+})
+
+test('what a key has added is counted by two processes together, and by the next one', async () => {
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const clock = standing()
+  const open = async () => (await openStore(where, { clock, quotas: true })).withKey('k')
+  const add = (store: Store, id: string) => store.session(id).then((session) => session.append({ role: 'user', content: 'x' }))
+  const [one, other] = [await open(), await open()]
+  await one.setQuota({ sessions: 4 }, { key: 'k' })
+  await add(one, 'a')
+  await add(other, 'b')
+  // Both add up at the same moment what they have counted, the first time and later.
+  for (const [first, second] of [
+    ['a', 'b'],
+    ['c', 'd'],
+  ] as const) {
+    clock.ms += 20_000
+    await Promise.all([add(one, first), add(other, second)])
+  }
+  clock.ms += 20_000
+  await add(other, 'b')
+  await expect(add(one, 'e')).rejects.toMatchObject({ code: EXHAUSTED, details: { quota: 'sessions', of: 'key', limit: 4, used: 4 } })
+  await Promise.all([one.close(), other.close()])
+  const next = await open()
+  await expect(add(next, 'e')).rejects.toMatchObject({ details: { used: 4 } })
+  await next.setQuota({ sessions: 5 }, { key: 'k' })
+  await add(next, 'e')
+  await next.close()
+  const last = await open()
+  await expect(add(last, 'f')).rejects.toMatchObject({ details: { used: 5 } })
+  await last.close()
+})
+
+test('a store whose last count cannot be written is closed all the same', async () => {
+  let fails = false
+  const closed: string[] = []
+  const wrap = (engine: Engine): Engine => {
+    const [journal, close] = [engine.journal.bind(engine), engine.close.bind(engine)]
+    return Object.assign(engine, {
+      journal: (name: string) => {
+        const inner = journal(name)
+        const append = inner.append.bind(inner)
+        return Object.assign(inner, {
+          append: (...words: Parameters<typeof append>) =>
+            fails ? Promise.reject(new HoldfastError('UNAVAILABLE', 'It fails.')) : append(...words),
+        })
+      },
+      close: async () => {
+        closed.push('engine')
+        await close()
+      },
+    })
+  }
+  const store = (await openStore('memory:', { quotas: true, wrap })).withKey('k')
+  await store.setQuota({ sessions: 4 }, { key: 'k' })
+  await (await store.session('a')).append({ role: 'user', content: 'x' })
+  fails = true
+  await expect(store.close()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  expect(closed).toEqual(['engine'])
 })
