@@ -26,7 +26,7 @@ const POSTGRES = [
   'test/commit/{commit,worker,once/once}.test.ts',
   'test/erase/erase.test.ts',
   'test/model/sessions.test.ts',
-  'test/server/{black-box,commits,errors,events,keys,messages,quotas,sessions,shares,spaces,transfer}.test.ts',
+  'test/server/{black-box,commits,errors,events,keys,messages,quotas,sessions,shares,spaces,transfer,two-servers}.test.ts',
   'test/store/{expire,follow,quotas,search}.test.ts',
   'test/transfer/{export,import}.test.ts',
   'test/window/session.test.ts',

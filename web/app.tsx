@@ -18,6 +18,8 @@ const SessionPage = lazy(async () => ({ default: (await import('./session/sessio
 const OverviewPage = lazy(async () => ({ default: (await import('./overview/overview-page.tsx')).OverviewPage }))
 const MemoriesPage = lazy(async () => ({ default: (await import('./memories/memories-page.tsx')).MemoriesPage }))
 
+const DataPage = lazy(async () => ({ default: (await import('./data/data-page.tsx')).DataPage }))
+
 const SharedPage = lazy(async () => ({ default: (await import('./shared/shared-page.tsx')).SharedPage }))
 
 const queries = new QueryClient({
@@ -83,6 +85,7 @@ function Shell() {
     { keys: 'g s', about: 'Go to sessions', run: () => go('/') },
     { keys: 'g o', about: 'Go to the overview', run: () => go('/overview') },
     { keys: 'g m', about: 'Go to the memories', run: () => go('/memories') },
+    { keys: 'g d', about: 'Go to what is kept, and for how long', run: () => go('/data') },
   ])
   const signedOut = link === 'signed-out'
   return (
@@ -100,6 +103,7 @@ function Shell() {
             <NavLink href="/">Sessions</NavLink>
             <NavLink href="/overview">Overview</NavLink>
             <NavLink href="/memories">Memories</NavLink>
+            {caller?.scope === 'admin' && <NavLink href="/data">Data</NavLink>}
           </nav>
         )}
         <div className="bar-end">
@@ -146,6 +150,7 @@ function Pages() {
           <Route path="/sessions/:id/*?" component={SessionPage} />
           <Route path="/overview" component={OverviewPage} />
           <Route path="/memories" component={MemoriesPage} />
+          <Route path="/data" component={DataPage} />
           <Route>
             <main id="main" className="page">
               <h1>There is no such page</h1>

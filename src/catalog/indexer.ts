@@ -6,20 +6,25 @@
  * longer holds; then the session is looked at again.
  */
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
+import type { Clock } from '../engine/clock.ts'
 import { spaceName } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
 import { STORE_SPACE } from '../store/parts.ts'
 import { Examiner, type Examining, type Look, sideBySide } from './examiner.ts'
+import { PIECE_BYTES } from './message-reader.ts'
 
 /** Rows in one put. */
 const BATCH = 128
 /** How often a session is looked at again because another process was first. */
 const TRIES = 100
-/** Sessions whose text is put by one call, and by one transaction: others who wait to write must not wait long. */
+/** Sessions whose text is put by one call, and for how long at most: whoever waits for it may have to answer. */
 const CALL_SESSIONS = 1024
+const CALL_MS = 400
+/** Sessions, and bytes of their journals, whose text is put by one transaction: others who wait to write must not wait long. */
 const SLICE_SESSIONS = 128
+const SLICE_BYTES = 4 * 1024 * 1024
 /** From so many sessions of a sweep, and so many bytes of text on, other threads read while this one puts. */
 const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
@@ -45,8 +50,15 @@ export interface Verified {
 
 export type Spawned = Examining & { close(): Promise<void> }
 
+/** How far a look at every session is. */
+export interface Sweeping {
+  readonly looked: number
+  readonly of: number
+}
+
 export interface IndexerOptions {
   readonly engine: Engine
+  readonly clock: Clock
   readonly catalog: Catalog
   /** Where to look for sessions that cannot tell their own space. */
   readonly spaces: ReadonlySet<string>
@@ -59,6 +71,7 @@ export interface IndexerOptions {
 export class Indexer {
   readonly catalog: Catalog
   readonly #engine: Engine
+  readonly #clock: Clock
   readonly #examiner: Examiner
   /** Sessions whose text could not be read: left alone until they change. */
   readonly #stuck = new Set<string>()
@@ -69,12 +82,13 @@ export class Indexer {
   readonly #spawn: (() => Spawned) | undefined
   readonly #spawned: Spawned[] = []
   #turn = 0
-  /** How many sessions were looked at by the sweep that is under way; undefined if none is. */
-  swept: number | undefined
+  /** The sweep that is under way. */
+  sweeping: Sweeping | undefined
 
-  constructor({ engine, catalog, spaces, signal, spawn }: IndexerOptions) {
+  constructor({ engine, clock, catalog, spaces, signal, spawn }: IndexerOptions) {
     this.catalog = catalog
     this.#engine = engine
+    this.#clock = clock
     this.#signal = signal
     this.#spawn = spawn
     this.#examiner = new Examiner(engine, spaces)
@@ -99,34 +113,31 @@ export class Indexer {
 
   /** Looks at every session, whatever the feed says: what a writer that died has not announced is found. */
   async sweep(): Promise<void> {
-    this.swept = 0
+    this.sweeping = { looked: 0, of: 0 }
     try {
       const met = new Set<string>()
-      let batch: string[] = []
+      for await (const name of this.#engine.names()) if (isCatalogued(name)) met.add(name)
+      const names = [...met]
+      this.sweeping = { looked: 0, of: names.length }
       let before = Promise.resolve()
-      for await (const name of this.#engine.names()) {
-        if (!isCatalogued(name)) continue
-        met.add(name)
-        batch.push(name)
-        if (batch.length < BATCH) continue
+      for (let at = 0; at < names.length; at += BATCH) {
         if (this.#signal.aborted) throw new HoldfastError('CLOSED', 'The store is closed. Open it again.')
         // One batch is read while the one before is put.
-        const looking = this.#look(batch, met.size < MANY_SESSIONS ? this.#examiner : this.otherThread())
+        const looking = this.#look(names.slice(at, at + BATCH), at < MANY_SESSIONS ? this.#examiner : this.otherThread())
         looking.catch(() => undefined)
         await before
+        this.sweeping = { looked: at, of: names.length }
         before = looking
-        this.swept += batch.length
-        batch = []
+        await breath()
       }
       await before
-      await this.#look(batch, this.#examiner)
       // One that was made meanwhile was not met.
       await this.#look(
         (await this.catalog.names()).filter((name) => !met.has(name)),
         this.#examiner,
       )
     } finally {
-      this.swept = undefined
+      this.sweeping = undefined
     }
   }
 
@@ -142,20 +153,22 @@ export class Indexer {
     const behind = await this.catalog.backlog(CALL_SESSIONS + this.#stuck.size)
     const names = behind.filter((name) => !this.#stuck.has(name))
     if (names.length === 0) return false
+    const until = this.#clock.monotonicMs() + CALL_MS
     const examining = await this.#reader()
-    const slices = Array.from({ length: Math.ceil(names.length / SLICE_SESSIONS) }, (_, i) =>
-      names.slice(i * SLICE_SESSIONS, (i + 1) * SLICE_SESSIONS),
-    )
+    const slices = slicesOf(names, await this.catalog.known(names))
     let next = this.#texts(examining, slices[0] ?? [])
-    for (let i = 0; i < slices.length; i++) {
+    for (let i = 1; ; i++) {
       const puts = await next
-      // Read while these are put: which keeps this thread busy, so the question must have left it before.
-      next = this.#texts(examining, slices[i + 1] ?? [])
-      next.catch(() => undefined)
+      const slice = this.#clock.monotonicMs() < until ? slices[i] : undefined
+      if (slice !== undefined) {
+        // Read while these are put: which keeps this thread busy, so the question must have left it before.
+        next = this.#texts(examining, slice)
+        next.catch(() => undefined)
+      }
       await breath()
       await this.catalog.putText(puts)
+      if (slice === undefined) return true
     }
-    return true
   }
 
   /** Who reads text: while much of it is behind, another thread, if there may be one. */
@@ -250,4 +263,20 @@ export class Indexer {
       throw error
     }
   }
+}
+
+function slicesOf(names: readonly string[], known: readonly (Known | undefined)[]): string[][] {
+  const slices: string[][] = []
+  let bytes = 0
+  for (const [i, name] of names.entries()) {
+    const behind = known[i] === undefined ? 0 : Math.min(PIECE_BYTES, known[i].mark.end - known[i].text.end)
+    const slice = slices.at(-1)
+    bytes += behind
+    if (slice !== undefined && slice.length < SLICE_SESSIONS && bytes <= SLICE_BYTES) slice.push(name)
+    else {
+      slices.push([name])
+      bytes = behind
+    }
+  }
+  return slices
 }

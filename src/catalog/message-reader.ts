@@ -12,7 +12,7 @@ import { type Found, Records } from '../store/records.ts'
 import type { Tail } from '../store/tail.ts'
 
 /** Bytes of a journal that are read for one put. */
-const PIECE_BYTES = 1024 * 1024
+export const PIECE_BYTES = 1024 * 1024
 
 export interface ReadMessages {
   readonly messages: readonly MessagePut[]

@@ -19,8 +19,9 @@ type RebuildOptions = Omit<IndexerOptions, 'catalog'> & { readonly directory: st
 
 export class Rebuild {
   readonly #options: RebuildOptions
-  /** How many sessions were put. */
+  /** How many sessions were put, and how many there were to put. */
   sessions = 0
+  of = 0
 
   constructor(options: RebuildOptions) {
     this.#options = options
@@ -55,6 +56,8 @@ export class Rebuild {
       // What was erased while it was made was scrubbed out of the catalog in use, and not out of this one.
       if (catalog.hasRemains()) await catalog.scrub()
       this.sessions = (await catalog.names()).length
+      // It gets another name, and its log would not: closing it does not always empty that.
+      catalog.emptyLog()
     } finally {
       await indexer.close()
       await catalog.close()
@@ -74,16 +77,13 @@ export class Rebuild {
       this.sessions += wholes.length
       await breath()
     }
-    let batch: string[] = []
-    for await (const name of engine.names()) {
-      if (!isCatalogued(name)) continue
-      batch.push(name)
-      if (batch.length < BATCH) continue
-      reading.push(new Reading(indexer.otherThread(), batch))
-      batch = []
+    const names: string[] = []
+    for await (const name of engine.names()) if (isCatalogued(name)) names.push(name)
+    this.of = names.length
+    for (let at = 0; at < names.length; at += BATCH) {
+      reading.push(new Reading(indexer.otherThread(), names.slice(at, at + BATCH)))
       while (reading.length > ahead) await putOne()
     }
-    reading.push(new Reading(indexer.otherThread(), batch))
     while (reading.length > 0) await putOne()
   }
 }

@@ -52,13 +52,17 @@ export async function scanTasks(engine: Engine, { space, session, status, newest
   return tasks.slice(0, limit)
 }
 
-export async function scanExtractions(engine: Engine, { space, owner }: { space: string; owner: string | null }): Promise<ExtractionRow[]> {
+export async function scanExtractions(
+  engine: Engine,
+  { space, owner, keys }: { readonly space: string; readonly owner: string | null; readonly keys?: readonly string[] },
+): Promise<ExtractionRow[]> {
   const rows: ExtractionRow[] = []
   for await (const { id, status, summaries } of rowsOf(engine, space)) {
     if (status === 'deleted') continue
     for (const { memories, archive, at, owner: whose } of summaries) {
       if (whose !== owner) continue
-      for (const memory of memories) rows.push({ session: id, archive, at, owner, memory })
+      for (const memory of memories)
+        if (keys === undefined || keys.includes(memory.key)) rows.push({ session: id, archive, at, owner, memory })
     }
   }
   return rows

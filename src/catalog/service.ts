@@ -36,7 +36,8 @@ export interface CatalogRequests {
   tasks(query: TaskQuery): Promise<readonly TaskRow[]>
   /** Sessions that have something due. With `caughtUp` false, as far as is known already. */
   due(query: { readonly caughtUp: boolean }): Promise<KnownDue>
-  extractions(query: { space: string; owner: string | null; keys?: readonly string[] }): Promise<readonly ExtractionRow[]>
+  /** With `caughtUp` false, as far as is known already. */
+  extractions(query: ExtractionQuery): Promise<readonly ExtractionRow[]>
   stats(query: { space: string }): Promise<{ readonly stats: StatsRow; readonly lag: Lag | null }>
   status(): Promise<CatalogStatus>
   /** Begins to keep the catalog up to date, until it is closed. */
@@ -50,15 +51,24 @@ export interface CatalogRequests {
   close(): Promise<void>
 }
 
+export interface ExtractionQuery {
+  readonly space: string
+  readonly owner: string | null
+  readonly keys?: readonly string[]
+  readonly caughtUp: boolean
+}
+
 export interface CatalogStatus {
   readonly state: 'ready' | 'sweeping' | 'indexing' | 'unavailable'
   /** Sessions that were looked at by the sweep that is under way, or whose text is behind. */
   readonly sessions: number
+  /** Sessions that the sweep looks at, once it knows; null if none is under way. */
+  readonly of: number | null
   /** Why it lies elsewhere, or cannot be used. */
   readonly reason: string | null
 }
 
-/** How long a search waits for text. */
+/** How long a search waits for what was acknowledged before it. */
 const SEARCH_WAIT_MS = 1000
 /**
  * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Four times as long as the look
@@ -108,11 +118,15 @@ export class CatalogService implements CatalogRequests {
   }
 
   search(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
-    return this.#caughtUp(query.space, async (indexer) => {
-      const lag = await this.#textOf(indexer, query.space)
+    const { clock } = this.#options
+    const until = clock.monotonicMs() + SEARCH_WAIT_MS
+    const work = async (indexer: Indexer): Promise<{ found: FoundDocument[]; lag: Lag | null }> => {
+      if (!(await this.#isCaughtUp(indexer, until))) return this.#searchAsItIs(indexer, query)
+      const lag = await this.#textOf(indexer, query.space, until)
       return { found: await indexer.catalog.search(query), lag }
-    }).catch((error: unknown) => {
-      if (error instanceof CatalogUnavailable && error.reason === 'busy') return this.#searchAsItIs(query)
+    }
+    return this.#with(query.space, work, false).catch(async (error: unknown) => {
+      if (error instanceof CatalogUnavailable && error.reason === 'busy') return this.#searchAsItIs((await this.#open()).indexer, query)
       throw error
     })
   }
@@ -125,28 +139,31 @@ export class CatalogService implements CatalogRequests {
     return this.#with(undefined, ({ catalog }) => knownDue(catalog), caughtUp)
   }
 
-  extractions({ space, owner, keys }: { space: string; owner: string | null; keys?: readonly string[] }): Promise<ExtractionRow[]> {
-    return this.#caughtUp(space, ({ catalog }) => catalog.extractions(space, owner, keys))
+  extractions({ space, owner, keys, caughtUp }: ExtractionQuery): Promise<ExtractionRow[]> {
+    return this.#with(space, ({ catalog }) => catalog.extractions(space, owner, keys), caughtUp)
   }
 
   stats({ space }: { space: string }): Promise<{ stats: StatsRow; lag: Lag | null }> {
     return this.#caughtUp(space, async (indexer) => {
-      const lag = await this.#textOf(indexer, space)
+      const lag = await this.#textOf(indexer, space, this.#options.clock.monotonicMs() + SEARCH_WAIT_MS)
       return { stats: await indexer.catalog.stats(space), lag }
     })
   }
 
   async status(): Promise<CatalogStatus> {
     const reason = this.#failure ?? this.#elsewhere?.reason ?? null
-    if (this.#rebuilding !== undefined) return { state: 'sweeping', sessions: this.#rebuilding.rebuild.sessions, reason }
+    if (this.#rebuilding !== undefined) {
+      const { sessions, of } = this.#rebuilding.rebuild
+      return { state: 'sweeping', sessions, of, reason }
+    }
     try {
       const { indexer } = await this.#open()
-      if (indexer.swept !== undefined) return { state: 'sweeping', sessions: indexer.swept, reason }
+      if (indexer.sweeping !== undefined) return { state: 'sweeping', sessions: indexer.sweeping.looked, of: indexer.sweeping.of, reason }
       const lag = await indexer.catalog.lag()
-      return { state: lag === null ? 'ready' : 'indexing', sessions: lag?.sessions ?? 0, reason }
+      return { state: lag === null ? 'ready' : 'indexing', sessions: lag?.sessions ?? 0, of: null, reason }
     } catch (error) {
       if (!isCatalogs(error)) throw error
-      return { state: 'unavailable', sessions: 0, reason: error.message }
+      return { state: 'unavailable', sessions: 0, of: null, reason: error.message }
     }
   }
 
@@ -253,18 +270,35 @@ export class CatalogService implements CatalogRequests {
     }
   }
 
-  /** Nothing can be put, because another process does all the time; but what is there can be read, and what is missing be told. */
-  async #searchAsItIs(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
-    const { catalog } = (await this.#open()).indexer
-    const { names } = await this.#options.engine.changes((await catalog.cursor()) ?? undefined)
+  /** Waits for a while until the rows are caught up; if that takes longer, it goes on in the background, with the text behind it. */
+  async #isCaughtUp(indexer: Indexer, until: number): Promise<boolean> {
+    const { clock } = this.#options
+    const enough = new AbortController()
+    const caughtUp = indexer.catchUp().then(() => true)
+    const isCaughtUp = await Promise.race([
+      caughtUp,
+      clock.sleep(Math.max(0, until - clock.monotonicMs()), enough.signal).then(() => false),
+    ]).finally(() => enough.abort())
+    if (isCaughtUp) return true
+    // Whoever asks next is told, or has it made anew.
+    caughtUp.catch(() => undefined)
+    this.#drain()
+    return false
+  }
+
+  /** What is there can be read, and what is missing be told: other processes put all the time, or it takes long to catch up. */
+  async #searchAsItIs({ catalog, sweeping }: Indexer, query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag }> {
+    const ahead =
+      sweeping === undefined
+        ? (await this.#options.engine.changes((await catalog.cursor()) ?? undefined)).names.length
+        : sweeping.of - sweeping.looked
     const { sessions = 0, bytes = 0 } = (await catalog.lag(query.space)) ?? {}
-    return { found: await catalog.search(query), lag: { sessions: sessions + names.length, bytes } }
+    return { found: await catalog.search(query), lag: { sessions: Math.max(1, sessions + ahead), bytes } }
   }
 
   /** Puts text for a while; tells what is missing then, and goes on in the background. */
-  async #textOf(indexer: Indexer, space: string): Promise<Lag | null> {
+  async #textOf(indexer: Indexer, space: string, until: number): Promise<Lag | null> {
     const { clock } = this.#options
-    const until = clock.monotonicMs() + SEARCH_WAIT_MS
     while (clock.monotonicMs() < until && (await indexer.index()));
     const lag = await indexer.catalog.lag(space)
     if (lag !== null) this.#drain()
@@ -279,6 +313,7 @@ export class CatalogService implements CatalogRequests {
 
   async #putAll(): Promise<void> {
     try {
+      await (await this.#open()).indexer.catchUp()
       while (!this.#closing.signal.aborted && (await (await this.#open()).indexer.index())) await breath()
     } catch (error) {
       // Whoever asks next is told, or has it made anew.
@@ -321,7 +356,9 @@ export class CatalogService implements CatalogRequests {
     if (this.#elsewhere !== undefined && this.#options.clock.monotonicMs() - this.#elsewhere.sinceMs > ELSEWHERE_MS) await this.#shut()
     const { directory } = this.#options.engine
     const isHere = directory !== undefined && this.#elsewhere === undefined
-    if (this.#opened !== undefined && isHere && (await currentFile(directory)) !== this.#opened.path) await this.#shut()
+    const opened = this.#opened
+    // Another call may have noticed meanwhile.
+    if (opened !== undefined && isHere && (await currentFile(directory)) !== opened.path && opened === this.#opened) await this.#shut()
     if (this.#opened !== undefined) return this.#opened
     this.#opening ??= this.#openAnew().finally(() => {
       this.#opening = undefined
@@ -330,11 +367,11 @@ export class CatalogService implements CatalogRequests {
   }
 
   async #openAnew(): Promise<Opened> {
-    const { engine, ids, spawn } = this.#options
+    const { engine, clock, ids, spawn } = this.#options
     const { signal } = this.#closing
     if (engine.catalog !== undefined) {
       const catalog = await engine.catalog({ anew: false })
-      this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path: '' }
+      this.#opened = { indexer: new Indexer({ engine, clock, catalog, spaces: this.#spaces, signal, spawn }), path: '' }
       return this.#opened
     }
     const { directory } = engine
@@ -350,7 +387,7 @@ export class CatalogService implements CatalogRequests {
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer({ engine, catalog, spaces: this.#spaces, signal, spawn }), path }
+    this.#opened = { indexer: new Indexer({ engine, clock, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
   }
 

@@ -21,6 +21,19 @@ test.each([
   expect(marked(text, query)).toEqual(hits)
 })
 
+test.each(['needle', '"lost needle"', 'need*', 'café needle', '绿 needle'])('in a long text, %s is marked wherever it stands', (query) => {
+  const [, other = ''] = /^(\S+) needle$/.exec(query) ?? []
+  for (let before = 0; before < 30_000; before += 997) {
+    const text = `${'undeploy '.repeat(20)}${'x'.repeat(before)} lost needle ${other} ${'word '.repeat(5000)}`
+    expect(marked(text, query).join(' ')).toMatch(new RegExp(`needle ?${other}$`))
+  }
+})
+
+test('a part of a word is no word, also where a piece of a long text ends or begins', () => {
+  for (let before = 0; before < 20_000; before += 7)
+    expect(marked(`${'x'.repeat(before)}needle${'y'.repeat(before)} end`, 'needle')).toEqual(before === 0 ? ['needle'] : [])
+})
+
 test('a snippet is a piece of its text, short, with marks inside', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('apple', 'tea', '绿茶', '🦊', '\n', 'x'.repeat(300)), { maxLength: 80 }), (words) => {

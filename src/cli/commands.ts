@@ -394,7 +394,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'expire',
     about:
-      'delete sessions that were idle for long, drop the messages of old archives, purge what was deleted long ago; nothing unless told how long',
+      'delete sessions that were idle for long, drop the messages of old archives, purge what was deleted long ago: after the times given, else those of `retention`',
     words: [],
     options: [
       { flags: '--idle <duration>', about: 'delete what nobody has changed for so long, such as 90d', parse: duration('--idle') },

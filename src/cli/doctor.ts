@@ -8,6 +8,7 @@ import type { Finding } from '../doctor/findings.ts'
 import { type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
 import type { Store } from '../store/store.ts'
 import { given, wrongUsage } from './arguments.ts'
+import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
 import { inLine } from './terminal.ts'
@@ -101,6 +102,7 @@ async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string,
     if (granted > 0) out.note(`Will let "${session}" be a fork of its parent again.`)
     if (count(findings, 'erase') > 0) out.note(`Will end erasing messages of "${session}".`)
     if (count(findings, 'purge') > 0) out.note(`Will end the purge of "${session}".`)
+    if (count(findings, 'roll') > 0) out.note(`Will finish the newest segment of "${session}".`)
     if (stale > 0) out.note(`Will make the id files of "${session}" anew.`)
   }
   let left = 0
@@ -116,20 +118,10 @@ function count(findings: readonly Finding[], remedy: Remedy): number {
   return findings.filter((finding) => remedyFor(finding) === remedy).length
 }
 
-async function rebuild({ out }: Context, store: Store): Promise<void> {
-  const progress = out.progress()
+async function rebuild(context: Context, store: Store): Promise<void> {
+  const { out } = context
   const startedAt = performance.now()
-  const watching = setInterval(() => {
-    store.catalogStatus().then(
-      ({ state, sessions }) =>
-        progress.update(state === 'sweeping' ? `${sessions} sessions looked at` : `${sessions} sessions left to index`),
-      () => undefined,
-    )
-  }, 200)
-  const sessions = await store.rebuildCatalog().finally(() => {
-    clearInterval(watching)
-    progress.end()
-  })
+  const sessions = await withCatalogProgress(context, store, store.rebuildCatalog())
   await out.result({ catalog: 'rebuilt', sessions })
   out.note(`The catalog was made anew: ${sessions} sessions in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
 }

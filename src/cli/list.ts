@@ -3,6 +3,7 @@ import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions } from '../store/list.ts'
 import { sessionFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'
+import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import { collectSessions } from './sessions.ts'
 import { relativeTime } from './terminal.ts'
@@ -11,12 +12,6 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
   const { out } = context
   const store = await context.read()
   const { query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin } = options
-  const progress = out.progress()
-  const startedAt = performance.now()
-  const ticking = setInterval(
-    () => progress.update(`catching up with the store: ${Math.round((performance.now() - startedAt) / 1000)} s`),
-    200,
-  )
   const wanted = given({
     query,
     tag,
@@ -28,10 +23,7 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
     limit,
     cursor: begin,
   })
-  const { sessions, cursor } = await collectSessions(store, wanted).finally(() => {
-    clearInterval(ticking)
-    progress.end()
-  })
+  const { sessions, cursor } = await withCatalogProgress(context, store, collectSessions(store, wanted))
   const now = Date.now()
   const { colours } = out
   await out.results(

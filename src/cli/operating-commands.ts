@@ -1,5 +1,5 @@
 /** The part of the command table that is for whoever answers for a store: who did what, how much there may be, and its keys. */
-import { count, moment } from './arguments.ts'
+import { count, duration, moment } from './arguments.ts'
 import type { CommandSpec } from './command-spec.ts'
 
 export const OPERATING: readonly CommandSpec[] = [
@@ -16,16 +16,36 @@ export const OPERATING: readonly CommandSpec[] = [
   },
   {
     name: 'quota',
-    about: 'show or set how much a space may hold and add, or how many messages a minute a key; servers enforce it',
+    about: 'show or set how much a space may hold and add, or how much a key may add, with what is used; servers enforce it',
     words: [],
     options: [
       { flags: '--sessions <n>', about: 'sessions that are not deleted', parse: count('--sessions') },
       { flags: '--bytes <n>', about: 'bytes of all journals', parse: count('--bytes') },
       { flags: '--messages-per-minute <n>', about: 'messages a minute', parse: count('--messages-per-minute') },
-      { flags: '--key <id>', about: 'of this key of a server, which has messages a minute only' },
+      { flags: '--key <id>', about: 'of this key of a server: what it adds is counted from when it has a limit' },
       { flags: '--clear', about: 'no limits any more' },
     ],
     load: async () => (await import('./quota.ts')).quota,
+  },
+  {
+    name: 'retention',
+    about: 'show or set how long a space keeps things; `expire` goes by it where it is told no time, and nothing happens before',
+    words: [],
+    options: [
+      {
+        flags: '--idle <duration>',
+        about: 'sessions that nobody changes are deleted after so long, such as 90d',
+        parse: duration('--idle'),
+      },
+      {
+        flags: '--archives <duration>',
+        about: 'the messages of archives are erased after so long; their summaries stay',
+        parse: duration('--archives'),
+      },
+      { flags: '--deleted <duration>', about: 'what was deleted is purged after so long, such as 30d', parse: duration('--deleted') },
+      { flags: '--clear', about: 'everything is kept again' },
+    ],
+    load: async () => (await import('./quota.ts')).retention,
   },
   {
     name: 'encryption',

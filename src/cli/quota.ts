@@ -1,5 +1,5 @@
-/** `quota`: how much a space may hold and add, or a key of a server. */
-import { quotaFields } from '../wire/operations.ts'
+/** `quota`: how much a space may hold and add, or a key of a server; and `retention`: how long a space keeps things. */
+import { quotaFields, retentionFields } from '../wire/operations.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
@@ -17,10 +17,49 @@ export async function quota(context: Context, _: [], { sessions, bytes, messages
   if (clear && isSetting) throw wrongUsage('Set limits, or clear them; not both.')
   const store = await (isSetting || clear ? context.write() : context.read())
   const told = await (isSetting || clear ? store.setQuota(wanted, given({ key })) : store.quota(given({ key })))
-  const fields = quotaFields(told)
-  const shown = (limit: number | null): string => (limit === null ? 'any number' : String(limit))
+  const fields = { ...quotaFields(told), used: await store.quotaUsage(given({ key })) }
+  const { used } = fields
+  const shown = (limit: number | null, of?: number): string => `${of === undefined ? '' : `${of} of `}${limit ?? 'any number'}`
   await context.out.result(
     fields,
-    () => `sessions: ${shown(fields.sessions)}  bytes: ${shown(fields.bytes)}  messages a minute: ${shown(fields.messages_per_minute)}`,
+    () =>
+      `sessions: ${shown(fields.sessions, used?.sessions)}  bytes: ${shown(fields.bytes, used?.bytes)}  messages a minute: ${shown(fields.messages_per_minute)}`,
   )
+}
+
+interface RetentionOptions {
+  readonly idle?: number
+  readonly archives?: number
+  readonly deleted?: number
+  readonly clear?: boolean
+}
+
+export async function retention(context: Context, _: [], { idle, archives, deleted, clear = false }: RetentionOptions): Promise<void> {
+  const wanted = given({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
+  const isSetting = Object.keys(wanted).length > 0
+  if (clear && isSetting) throw wrongUsage('Set times, or clear them; not both.')
+  const store = await (isSetting || clear ? context.write() : context.read())
+  const told = await (isSetting || clear ? store.setRetention(wanted) : store.retention())
+  await context.out.result(retentionFields(told), () =>
+    [
+      `idle sessions: ${lasting(told.deleteIdleAfterMs, 'deleted')}`,
+      `messages of archives: ${lasting(told.dropArchivesAfterMs, 'erased')}`,
+      `deleted sessions: ${lasting(told.purgeDeletedAfterMs, 'purged')}`,
+    ].join('  '),
+  )
+  if (isSetting) context.out.note('Nothing has happened yet: `holdfast expire --dry-run` tells what would, `holdfast expire` does it.')
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+] as const
+
+/** In the largest unit that fits, as it can be given. */
+function lasting(ms: number | undefined, fate: string): string {
+  if (ms === undefined) return 'kept'
+  const [unit, length] = UNITS.find(([, one]) => ms >= one && ms % one === 0) ?? ['s', 1000]
+  return `${fate} after ${ms / length}${unit}`
 }

@@ -1,7 +1,9 @@
 /** `search`: full text over messages, titles, summaries and memories, with the hits marked. */
-import type { SearchHit, SearchOptions } from '../store/search.ts'
+import type { StoreApi } from '../client/api.ts'
+import type { SearchHit, SearchOptions, SearchResult } from '../store/search.ts'
 import { hitFields } from '../wire/search.ts'
 import { given } from './arguments.ts'
+import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
 import { inLine, relativeTime } from './terminal.ts'
@@ -13,7 +15,8 @@ export async function search(
 ): Promise<void> {
   const { out } = context
   const store = await context.read()
-  const { hits, lag } = await store.search(words.join(' '), given({ session, role, from, to, limit }))
+  const searching = searchAll(context, store, words.join(' '), given({ session, role, from, to, limit }))
+  const { hits, lag } = await withCatalogProgress(context, store, searching)
   const now = Date.now()
   for (const hit of hits) await out.result(hitFields(hit), (colours) => lineOf(hit, colours, now))
   if (lag !== null) {
@@ -23,6 +26,19 @@ export async function search(
     })
   }
   if (hits.length === 0) out.note('Nothing was found.')
+}
+
+/** What is not indexed yet would not be when this process has ended either, so it waits as long as there is progress. A server goes on by itself. */
+async function searchAll({ isRemote, signal }: Context, store: StoreApi, words: string, options: SearchOptions): Promise<SearchResult> {
+  let result = await store.search(words, options)
+  for (let before = ''; result.lag !== null && !isRemote && !signal.aborted; ) {
+    const { sessions, bytes } = result.lag
+    // Nothing was indexed: another process is at it, or what is left cannot be read.
+    if (before === `${sessions} ${bytes}`) break
+    before = `${sessions} ${bytes}`
+    result = await store.search(words, options)
+  }
+  return result
 }
 
 function lineOf(hit: SearchHit, colours: Output['colours'], now: number): string {

@@ -45,7 +45,7 @@ export async function status(context: Context): Promise<void> {
       `store       ${inLine(address)}`,
       `sessions    ${sessions.ok} ok, ${damaged > 0 ? colours.red(`${damaged} damaged`) : '0 damaged'}, ${sessions.deleted} deleted; ${messages.live + messages.archived} messages`,
       `tasks       ${tasks.pending} pending, ${tasks.running} running, ${tasks.failed} failed`,
-      `catalog     ${catalog.state}${lag === null ? '' : `, ${lag.bytes} bytes behind`}`,
+      `catalog     ${catalog.state}${lag === null ? '' : `, ${lag.bytes} bytes behind`}${catalog.reason === null ? '' : `. ${inLine(catalog.reason)}`}`,
       `bytes       ${Object.entries(bytes)
         .map(([kind, size]) => `${size} ${kind.replace('_', ' ')}`)
         .join(', ')}`,

@@ -6,7 +6,15 @@ export { type MessageView, viewOf } from '../dialect/message.ts'
 export { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
 export type { CommittedApi, SessionApi, StoreApi, TaskApi } from './api.ts'
 export { RemoteSession } from './session.ts'
-export { type Caller, type KeyInfo, type NewKeyOptions, RemoteStore, type TokenOptions } from './store.ts'
+export {
+  type AuditInfo,
+  type AuditOptions,
+  type Caller,
+  type KeyInfo,
+  type NewKeyOptions,
+  RemoteStore,
+  type TokenOptions,
+} from './store.ts'
 export { RemoteTask } from './task.ts'
 export type { ConnectOptions } from './transport.ts'
 

@@ -11,7 +11,8 @@ import type { SessionInfo } from '../store/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import type { MemoriesOptions, Memory } from '../store/memories.ts'
 import type { Purged, PurgeOptions } from '../store/purge.ts'
-import type { Quota } from '../store/quotas.ts'
+import type { Quota, QuotaUsage } from '../store/quotas.ts'
+import type { RetentionPolicy } from '../store/retention-policy.ts'
 import type { SearchOptions, SearchResult } from '../store/search.ts'
 import type { SharedView } from '../store/shares.ts'
 import type { Stats } from '../store/stats.ts'
@@ -29,8 +30,12 @@ import {
   type PurgedFields,
   purgedOf,
   type QuotaFields,
+  type QuotaUsageFields,
   quotaFields,
   quotaOf,
+  type RetentionFields,
+  retentionFields,
+  retentionPolicyOf,
 } from '../wire/operations.ts'
 import { type FoundFields, hitOf, type StatsFields, statsOf } from '../wire/search.ts'
 import { type SessionFields, sessionInfo } from '../wire/sessions.ts'
@@ -70,6 +75,24 @@ export interface KeyInfo {
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
+}
+
+/** One deed, or several of a kind. */
+export interface AuditInfo {
+  readonly at: string
+  readonly key_id: string
+  readonly space: string
+  readonly action: string
+  readonly session_id: string | null
+  readonly status: number
+  readonly count: number
+  readonly request_id: string | null
+}
+
+export interface AuditOptions {
+  readonly from?: Date
+  readonly to?: Date
+  readonly limit?: number
 }
 
 export interface NewKeyOptions {
@@ -148,6 +171,10 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     return quotaOf(result)
   }
 
+  async quotaUsage({ key }: { readonly key?: string } = {}): Promise<QuotaUsage | null> {
+    return (await this.#transport.ask<QuotaUsageFields>('GET', '/quota', { query: { key_id: key } })).result.used
+  }
+
   async setQuota(quota: Quota, { key }: { readonly key?: string } = {}): Promise<Quota> {
     const { result } = await this.#transport.ask<QuotaFields>('PUT', '/quota', { body: { ...quotaFields(quota), key_id: key } })
     return quotaOf(result)
@@ -175,21 +202,30 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     yield* result.map(purgedOf)
   }
 
-  async *expire({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs, dryRun }: ExpireOptions = {}): AsyncGenerator<Expired> {
-    const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
-    const body = {
-      delete_idle_after_seconds: seconds(deleteIdleAfterMs),
-      drop_archives_after_seconds: seconds(dropArchivesAfterMs),
-      purge_deleted_after_seconds: seconds(purgeDeletedAfterMs),
-      dry_run: dryRun,
-    }
+  async *expire({ dryRun, ...times }: ExpireOptions = {}): AsyncGenerator<Expired> {
+    const body = { ...retentionFields(times), dry_run: dryRun }
     const { result } = await this.#transport.ask<ExpiredFields[]>('POST', '/expire', { body })
     yield* result.map(expiredOf)
+  }
+
+  async retention(): Promise<RetentionPolicy> {
+    return retentionPolicyOf((await this.#transport.ask<RetentionFields>('GET', '/retention')).result)
+  }
+
+  async setRetention(policy: RetentionPolicy): Promise<RetentionPolicy> {
+    const { result } = await this.#transport.ask<RetentionFields>('PUT', '/retention', { body: retentionFields(policy) })
+    return retentionPolicyOf(result)
   }
 
   async *erase({ owner, dryRun }: EraseOptions): AsyncGenerator<ErasedSession> {
     const { result } = await this.#transport.ask<ErasedFields[]>('POST', '/erase', { body: { owner, dry_run: dryRun } })
     yield* result.map(erasedOf)
+  }
+
+  /** Who did what in the space, the first deed first; of the last day unless told. */
+  async audit({ from, to, limit }: AuditOptions = {}): Promise<AuditInfo[]> {
+    const query = { from: from?.toISOString(), to: to?.toISOString(), limit }
+    return (await this.#transport.ask<AuditInfo[]>('GET', '/audit', { query })).result
   }
 
   /** Has the server verify the space, or one session of it. */

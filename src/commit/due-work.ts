@@ -33,7 +33,7 @@ export interface Due {
 const SIDE_BY_SIDE = 16
 const POSTPONED_MS = 5000
 /** How long a session of a sweep that has changed since is left to whoever changed it. */
-const LEFT_MS = 2000
+const LEFT_MS = 5000
 /** If more sessions than this have changed since the catalog was caught up, it is caught up first, in its own thread. */
 const FEW = 5000
 
@@ -93,16 +93,23 @@ export class DueWork {
     this.#working.add(name)
   }
 
-  /** What was known of a task holds no longer: its session is looked at again, while it is at hand and although the feed may not name it. */
-  async settle({ name }: Due): Promise<void> {
+  /**
+   * What was known of a task holds no longer. What else there is to do in its session is known here, up to what became of the task; the feed names
+   * what others did. Where it is not known, the session is looked at again.
+   */
+  async settle({ name, seen }: Due): Promise<void> {
+    seen.drop()
     this.#due.delete(name)
     this.#working.delete(name)
+    const state = this.#parts.replicas.once(name).replica.known
     // Whatever is wrong with the store shows the next time.
-    await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
+    if (state === undefined) await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
+    else await this.#learn(name, state, seen).catch(() => this.#toLookAt.add(name))
   }
 
   postpone({ name, ...due }: Due): void {
     const readyMs = this.#parts.clock.monotonicMs() + POSTPONED_MS
+    due.seen.drop()
     this.#due.set(name, { ...due, name, readyMs })
     this.#working.delete(name)
     this.#toLookAt.add(name)
@@ -193,26 +200,26 @@ export class DueWork {
     try {
       const state = await held.replica.glance()
       seen.close()
-      if (state.status !== 'live' || state.id === null || state.space === null) {
-        this.#due.delete(name)
-        return
-      }
-      const idleMs = await this.#autoCommit(state.space, state.id, state)
-      if (idleMs === undefined) this.#idle.delete(name)
-      else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
-      const due = this.#dueOf(name, state, seen)
-      if (due === undefined) this.#due.delete(name)
-      else {
-        this.#due.set(name, due)
-        // It will be used in a moment.
-        this.#parts.replicas.keep(name, held)
-      }
+      // It will be used in a moment.
+      if (await this.#learn(name, state, seen)) this.#parts.replicas.keep(name, held)
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
       // A session that cannot be read has no work that could be done; a repaired one is announced when it is written to.
       this.#due.delete(name)
       if (error.retryable) this.#idle.set(name, this.#parts.clock.monotonicMs() + POSTPONED_MS)
     }
+  }
+
+  /** Whether a session has a task, in a state of it. */
+  async #learn(name: string, state: SessionState, seen: Seen): Promise<boolean> {
+    const isLive = state.status === 'live' && state.id !== null && state.space !== null
+    const idleMs = isLive ? await this.#autoCommit(state.space, state.id, state) : undefined
+    if (idleMs === undefined) this.#idle.delete(name)
+    else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
+    const due = isLive ? this.#dueOf(name, state, seen) : undefined
+    if (due === undefined) this.#due.delete(name)
+    else this.#due.set(name, due)
+    return due !== undefined
   }
 
   /** A policy that cannot be carried out keeps no task from being worked on. */

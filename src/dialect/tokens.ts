@@ -2,11 +2,15 @@
 
 /** `bytes`: how many it takes, where that is known. */
 export function estimateTokens(text: string, bytes = Buffer.byteLength(text)): number {
-  // Plain ASCII, which is the most frequent, has as many bytes as characters.
-  if (bytes === text.length) return Math.ceil(text.length / 4)
+  if (bytes === text.length) return estimateTokensOfPlain(bytes)
   let dense = 0
   for (let i = 0; i < text.length; i++) if (isDense(text.charCodeAt(i))) dense++
   return Math.ceil(dense + (text.length - dense) / 3)
+}
+
+/** Of plain ASCII, which is the most frequent, and has as many bytes as characters. */
+export function estimateTokensOfPlain(bytes: number): number {
+  return Math.ceil(bytes / 4)
 }
 
 /** Scripts that tokenizers cut into about one token a character; of a pair beyond the basic plane only the first half counts as one. */

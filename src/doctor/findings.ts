@@ -43,6 +43,10 @@ const KINDS = {
     'note',
     'Somebody died while purging this session: it is gone, but some of its files are still there. Purge again, or run the doctor with --repair.',
   ],
+  'unfinished-roll': [
+    'note',
+    'A writer died, or is at work, before this segment had all that it must begin with: nothing is lost. Write to the session, or run the doctor with --repair.',
+  ],
   sealed: [
     'note',
     'Its lines were verified, but nobody looked into them: open the store with its master key for that. If the key was destroyed, this session is gone.',

@@ -157,7 +157,8 @@ export class LineCheck {
   /** Compares the end of a segment with where the next one begins. */
   *#leave({ next, end }: Chunk, successor: number | undefined): Generator<Problem> {
     yield* this.#settle()
-    const { segment, seal, fresh } = this.#fold
+    const { segment, seal, fresh, ready } = this.#fold
+    if (successor === undefined && !ready) yield { kind: 'unfinished-roll', place: { segment, offset: 0, length: end - segment } }
     if (seal !== undefined) {
       if (successor === undefined || seal.end >= successor) return
       yield { kind: 'missing-segment', place: { segment, offset: seal.end - segment, length: successor - seal.end } }

@@ -1,7 +1,7 @@
 /**
  * Repair: adds, or sets aside, and does nothing else. No byte of a journal is changed or removed. What cannot be read is copied to the
  * quarantine, and its place is written down in the session's own journal (`damage.acknowledged`), so that it is not told for ever; a fork that
- * its parent does not know of is granted again; what a purge or an erasure had begun is ended; derived files that do not agree are made anew.
+ * its parent does not know of is granted again; what a roll, a purge or an erasure had begun is ended; derived files that do not agree are made anew.
  *
  * What nobody can acknowledge stays: a session that cannot be opened, one that lies in another one's place, one that cannot say who it is.
  */
@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts'
 import type { Finding, FindingKind } from './findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
-export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'purge' | 'rederive'
+export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'purge' | 'roll' | 'rederive'
 
 const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
@@ -33,6 +33,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
 export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (kind === 'unfinished-erasure') return 'erase'
   if (kind === 'unfinished-purge') return 'purge'
+  if (kind === 'unfinished-roll') return 'roll'
   if (kind === 'stale-index' || kind === 'leftover') return 'rederive'
   if (severity !== 'damage') return undefined
   if (kind === 'ungranted-fork') return 'grant'
@@ -50,6 +51,7 @@ export async function repairSession(store: Store, session: string, findings: rea
       if (finding.severity === 'damage') left.push(finding)
     } else if (remedy === 'erase') await finishErasures(handle)
     else if (remedy === 'purge') await purgeNow(store.parts, handle.name)
+    else if (remedy === 'roll') await handle.held.replica.makeWritable()
     else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)
     else if (remedy === 'acknowledge') known.push(finding)
     else if (!(await grantAgain(handle))) left.push(finding)

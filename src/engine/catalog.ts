@@ -252,7 +252,7 @@ export interface ExtractionRow extends Omit<SummaryPut, 'text' | 'position' | 'm
   readonly memory: ExtractedMemory
 }
 
-/** How far text is behind. */
+/** How far text is behind. Of sessions that nobody has looked at yet, the bytes are not known. */
 export interface Lag {
   readonly sessions: number
   readonly bytes: number

@@ -33,12 +33,21 @@ export interface MadeIds extends Pick<KeyEntry, 'at' | 'length' | 'crc'> {
 /** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
-const digits = Buffer.alloc(32)
+type KeyKind = 'message' | 'operation' | 'replacement' | 'entry'
 
-export function hashKey(kind: 'message' | 'operation' | 'replacement' | 'entry', key: string): KeyHash {
+/** So many digits has a hash. */
+export const KEY_DIGITS = 32
+const digits = Buffer.alloc(KEY_DIGITS)
+
+export function hashKey(kind: KeyKind, key: string): KeyHash {
   // A piece of a text keeps the whole of it in memory, for as long as the key is remembered.
-  digits.write(hash('sha256', `${kind} ${key}`, 'hex'), 0, 32, 'latin1')
+  writeKey(kind, key, digits, 0)
   return digits.toString('latin1')
+}
+
+/** The same, written to a place where the hashes of many keys come together. */
+export function writeKey(kind: KeyKind, key: string, into: Buffer, at: number): void {
+  into.write(hash('sha256', `${kind} ${key}`, 'hex'), at, KEY_DIGITS, 'latin1')
 }
 
 /** The keys of a line, wherever it stands: of one that counts nowhere, no index has any. */

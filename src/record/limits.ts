@@ -35,7 +35,7 @@ export const LIMITS = {
   /** Nesting of a message; deeper JSON can overflow a parser's stack. */
   jsonDepth: 256,
   /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */
-  segmentBytes: 1024 * 1024,
+  segmentBytes: 512 * 1024,
   segmentPerCheckpoint: 4,
   /** Groups up to this size are written without leaving the thread: under contention the gap between look and write decides. */
   syncWriteBytes: 256 * 1024,

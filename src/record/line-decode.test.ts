@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { HoldfastError } from '../errors.ts'
-import { decodeLine, encodeBody, Group, intactCrc, isBlank, splitLines } from './line.ts'
+import { decodeLine, encodeBody, Group, intactCrc, isBlank, isOfOtherType, splitLines } from './line.ts'
 
 /** A line with a checksum that fits, whatever it says. */
 function sealed(text: string | Buffer): Buffer {
@@ -168,4 +168,19 @@ describe('bytes are split into lines', () => {
     expect(splitLines(Buffer.alloc(0), 10)).toEqual({ lines: [], next: 10 })
     expect(splitLines(Buffer.concat([half, Buffer.from('\n')]), 10).next).toBe(10 + half.length + 1)
   })
+})
+
+test('a line tells its type without being read, unless it looks like none of ours', () => {
+  const written = (id: string): Buffer => {
+    const group = new Group(0, '')
+    group.add(encodeBody({ id, at: '2026-11-15T09:30:00.123Z', type: 'commit.leased', payload: { archive: 1 } }))
+    return group.bytes.subarray(2, -1)
+  }
+  const ours = written('0198a1b2-0000-7000-8000-000000000001')
+  expect(isOfOtherType(ours, 'messages.appended')).toBe(true)
+  expect(isOfOtherType(ours, 'commit.leased')).toBe(false)
+  // One type may begin like another.
+  expect(isOfOtherType(ours, 'commit.requested')).toBe(true)
+  expect(isOfOtherType(written('short'), 'messages.appended')).toBe(false)
+  expect(isOfOtherType(Buffer.from('{'), 'messages.appended')).toBe(false)
 })

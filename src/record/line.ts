@@ -6,7 +6,15 @@
 import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
-import { type Draft, FORMAT_VERSION, type JournalRecord, type JsonObject, type TextAround, WRITTEN_TWICE } from './record.ts'
+import {
+  type Draft,
+  FORMAT_VERSION,
+  type JournalRecord,
+  type JsonObject,
+  type RecordType,
+  type TextAround,
+  WRITTEN_TWICE,
+} from './record.ts'
 import { isSealed, type Open, type Sealing } from './sealing.ts'
 
 /**
@@ -216,6 +224,16 @@ export function intactCrc(line: Uint8Array): string | undefined {
   const suffix = `${CRC_KEY}${crc}"}`
   for (let i = 0; i < SUFFIX_LENGTH; i++) if (line[split + i] !== suffix.charCodeAt(i)) return undefined
   return crc
+}
+
+/** Ids and times are always as long as these. */
+const TYPE_AT = `{"v":${FORMAT_VERSION},"id":"00000000-0000-7000-8000-000000000000","at":"2026-11-15T09:30:00.123Z"`.length
+const TYPE_KEY = ',"type":"'
+
+/** Whether a line tells, without being read, that it is a record of another type. */
+export function isOfOtherType(line: Uint8Array, type: RecordType): boolean {
+  const text = textOf(line.subarray(TYPE_AT, TYPE_AT + TYPE_KEY.length + type.length + 1))
+  return text.startsWith(TYPE_KEY) && text !== `${TYPE_KEY}${type}"`
 }
 
 /** How a line that is not intact looks. `torn`: a fragment that the next writer's lead-in ended. `zeros`: a page that never reached the disk. */

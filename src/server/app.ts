@@ -125,7 +125,7 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
 }
 
 /** Places of the page, below which it finds its way itself. */
-const WEB_PLACES = ['/', '/sessions/*', '/overview', '/memories']
+const WEB_PLACES = ['/', '/sessions/*', '/overview', '/memories', '/data']
 
 function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<Response>) => void, parts: ServerParts): void {
   const files = WebFiles.open()

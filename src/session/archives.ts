@@ -11,7 +11,7 @@
 import { HoldfastError } from '../errors.ts'
 import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, samePoint, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './command.ts'
-import type { Operation } from './decision.ts'
+import type { Decision, Operation, Placed } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
 import { conflict, tooMany } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'
@@ -30,12 +30,20 @@ export function commit(terms: Terms, boundary: Point, chosenOn: Point, still = f
     if (!still && !isPointOn(state, branchTo(state, state.head), chosenOn)) return { refuse: new BoundaryLeft() }
     const request = requestOf(state, boundary)
     if (request === undefined) return unchanged(state)
-    return unless(tooMany('archives', state.archives.length + 1), write(state, 'commit.requested', request, terms))
+    return unless(tooMany('archives', state.archives.length + 1), written(state, request, terms))
   })
 }
 
+/** The request, answered with the archive that it makes: nothing has to be read for that, whatever happens behind it. */
+function written(state: SessionState, request: CommitRequested, terms: Terms): Decision<Outcome> {
+  const { archive: number, n } = request
+  const decision = write(state, 'commit.requested', request, terms)
+  if (decision.write === undefined) return decision
+  return { ...decision, answer: (placed: Placed) => ({ ...decision.answer(placed), archive: { number, task: placed.id, n } }) }
+}
+
 /** What a commit up to a message takes from a state; undefined if nothing is live there. */
-export function requestOf(state: SessionState, boundary: Point): CommitRequested | undefined {
+function requestOf(state: SessionState, boundary: Point): CommitRequested | undefined {
   const upTo = branchTo(state, boundary)
   const live = without(upTo, state.held)
   if (live.length === 0) return undefined

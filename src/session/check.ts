@@ -56,18 +56,17 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
 
 /** JSON as text must be within the limits. */
 export function checkJson(what: string, text: string, limitBytes: number = LIMITS.recordBytes): void {
-  // Every character is at least one byte.
-  if (text.length > limitBytes) {
-    throw new HoldfastError(
-      'PAYLOAD_TOO_LARGE',
-      `${what} has ${text.length} characters as JSON; the limit is ${limitBytes} bytes. Split it.`,
-      {
-        details: { limit: limitBytes },
-      },
-    )
-  }
+  checkLength(what, text.length, limitBytes)
   if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(JSON.parse(text) as Json, LIMITS.jsonDepth))
     throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
+}
+
+/** In characters, of which each is at least one byte. */
+export function checkLength(what: string, length: number, limitBytes: number = LIMITS.recordBytes): void {
+  if (length <= limitBytes) return
+  throw new HoldfastError('PAYLOAD_TOO_LARGE', `${what} has ${length} characters as JSON; the limit is ${limitBytes} bytes. Split it.`, {
+    details: { limit: limitBytes },
+  })
 }
 
 /** Nothing can be nested deeper than it has brackets. */

@@ -8,7 +8,7 @@ import type { JsonObject, RecordType } from '../record/record.ts'
 import type { Decision, Known, Operation, Placed } from './decision.ts'
 import { isBackground } from './fold.ts'
 import { anew, gone, otherBody, unexpected } from './refusals.ts'
-import { type SessionState, versionOf } from './state.ts'
+import { type Archive, type SessionState, versionOf } from './state.ts'
 
 /** What every command may carry. */
 export interface Terms {
@@ -50,6 +50,8 @@ export interface Outcome {
   /** The session's state with the command carried out would be read behind `placed`; in front of it, it was this. */
   readonly before: SessionState
   readonly placed?: Placed
+  /** The archive that it made. */
+  readonly archive?: Pick<Archive, 'number' | 'task' | 'n'>
   /** Of a duplicate: where its first outcome stands. */
   readonly first?: KeyEntry | InheritedKey
 }

@@ -143,9 +143,7 @@ export async function finishErasures(handle: Handle): Promise<void> {
 
 /** Everything behind the record. Tells the version with which it ends. */
 async function carryOut(handle: Handle, position: number, erased: Omit<MessageErased, 'done'>): Promise<string> {
-  const { journal } = handle.held
-  for (const line of erased.lines) await writeOver(journal, line)
-  const state = await handle.state()
+  const state = await writeOverAll(handle, erased.lines)
   for (const { session, kind, born } of state.grants) {
     if (kind === 'fork' && born === state.born) await eraseInFork(new Handle(handle.parts, session), erased)
   }
@@ -153,6 +151,20 @@ async function carryOut(handle: Handle, position: number, erased: Omit<MessageEr
   if (erased.keeps !== true || erased.ends !== undefined) await handle.parts.catalog.scrub()
   const { version } = await handle.submit({}, () => erasures.endErasure(position, erased))
   return version
+}
+
+/**
+ * Somebody may have read a line before it was written over, to carry it into the segment behind a seal, and die once that segment is published. The seal
+ * was there by then, so whoever looks at the end now finds that segment, or makes it himself: then its beginning is gone through too.
+ */
+async function writeOverAll(handle: Handle, lines: readonly ErasedLine[]): Promise<SessionState> {
+  const { journal } = handle.held
+  for (;;) {
+    for (const line of lines) await writeOver(journal, line)
+    const last = (await journal.segments()).at(-1)
+    const state = await handle.state()
+    if ((await journal.segments()).at(-1) === last) return state
+  }
 }
 
 /** A fork that was never made, or is something else by now, has nothing of it. */

@@ -1,18 +1,18 @@
 /**
  * Retention: what nobody has used for long enough is deleted, what was deleted for long enough is purged, and of what was summarised long ago the
- * messages go, while the summaries stay. Nothing of this happens by itself, and nothing at all unless a time is given, for the space or by a
- * session for itself: its policy `retention` says after how many seconds without a change it may go (`delete_idle_after`), and after how
+ * messages go, while the summaries stay. Nothing of this happens by itself, and nothing at all unless a time is given: by the caller, else by the policy
+ * of the space (`retention-policy.ts`), or by a session for itself: its policy `retention` says after how many seconds without a change it may go (`delete_idle_after`), and after how
  * many its archives lose their messages (`drop_archives_after`), or null, that they stay. A deleted session can be restored until it is purged.
  */
 import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
-import { invalid } from '../session/check.ts'
 import { remove } from '../session/decide.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import { eraseHere } from './erase.ts'
 import { Handle } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, purge } from './purge.ts'
+import { retentionOf, timesOf } from './retention-policy.ts'
 
 export interface ExpireOptions {
   /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise; none unless told. */
@@ -37,10 +37,9 @@ export interface Expired {
 }
 
 export async function* expire(parts: StoreParts, options: ExpireOptions): AsyncGenerator<Expired> {
-  const { deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs, dryRun = false } = options
-  for (const [what, ms] of Object.entries({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs })) {
-    if (ms !== undefined && !(ms >= 0)) throw invalid(`${what} must be a number of milliseconds from 0 on; got ${String(ms)}.`)
-  }
+  const { dryRun = false } = options
+  const given = timesOf(options)
+  const { deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs } = Object.keys(given).length > 0 ? given : await retentionOf(parts)
   for await (const name of parts.engine.names(parts.space)) {
     const { state } = await parts.replicas.once(name).replica.read().catch(unreadable)
     if (state?.status !== 'live' || state.id === null) continue

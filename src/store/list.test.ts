@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../engine/clock.ts'
 import type { ListOptions } from './list.ts'
@@ -79,6 +80,43 @@ describe('pages', () => {
     const second = await store.list({ limit: 2, order: 'created', cursor: first.cursor as string })
     expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(['delta', 'gamma', 'alpha', 'beta'])
   })
+
+  test.each(['updated', 'created', 'title'] as const)(
+    'in the order of %s, what does not change is shown once, whatever changes',
+    async (order) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.tuple(fc.nat(4), fc.nat(3)), { maxLength: 30 }), async (changes) => {
+          const space = store.in(`space ${now}`)
+          for (let i = 0; i < 20; i++) await space.create({ id: `${i % 4 === 0 ? 'moving' : 'still'} ${i}`, title: `title ${i % 7}` })
+          const seen: string[] = []
+          const gone = new Set<number>()
+          const left = [...changes]
+          for (let cursor: string | null | undefined; cursor !== null; ) {
+            const page = await space.list({ order, limit: 3, ...(cursor === undefined ? {} : { cursor }) })
+            seen.push(...page.sessions.map(({ id }) => id))
+            cursor = page.cursor
+            for (const [which, how] of left.splice(0, 4)) {
+              const session = await space.session(`moving ${which * 4}`)
+              if (how === 0) await space.create({ id: `new ${now}`, title: `title ${which}` })
+              else if (gone.delete(which)) await session.restore()
+              else if (how > 1) await session.describe({ title: `title ${(which * how) % 7}` })
+              else {
+                await session.delete()
+                gone.add(which)
+              }
+            }
+          }
+          expect(seen.filter((id) => id.startsWith('still')).sort()).toEqual(
+            Array.from({ length: 20 }, (_, i) => i)
+              .filter((i) => i % 4 !== 0)
+              .map((i) => `still ${i}`)
+              .sort(),
+          )
+        }),
+        { numRuns: 8 },
+      )
+    },
+  )
 
   test.each(['', 'x', 'bm9uZQ', Buffer.from('["title","a","b"]').toString('base64url')])(
     'a cursor that is none is refused: %j',

@@ -35,9 +35,12 @@ export async function memories(parts: StoreParts, { owner = null, query, limit }
   return limit === undefined ? wanted : wanted.slice(0, limit)
 }
 
-/** The memories of one owner, the newest first; those with some keys only, if they are given. */
+/**
+ * The memories of one owner, the newest first. With keys, those only, and as the catalog has them: whoever asks about what a search has found wants
+ * to know nothing newer, and must not wait for it.
+ */
 export async function mergedMemories(parts: StoreParts, owner: string | null, keys?: readonly string[]): Promise<Memory[]> {
-  const query = { space: parts.space, owner, ...(keys === undefined ? {} : { keys }) }
+  const query = { space: parts.space, owner, caughtUp: keys === undefined, ...(keys === undefined ? {} : { keys }) }
   const rows = await parts.catalog.ask('extractions', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
     const { scanExtractions } = await import('../catalog/scan.ts')

@@ -1,7 +1,7 @@
 /**
  * Purging: the one operation that destroys. It removes deleted sessions, and former incarnations of sessions that were created anew, once
  * that was long enough ago; never what a fork still reaches. A session is marked as purged, in its journal, before its first byte goes,
- * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it.
+ * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it. Its words go from the catalog last.
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
@@ -30,15 +30,33 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
   const before = new Date(parts.clock.now() - olderThanMs).toISOString()
-  for await (const name of parts.engine.names(parts.space)) {
-    try {
-      const purged = await purgeOne(parts, name, before, dryRun)
-      if (purged !== undefined) yield purged
-    } catch (error) {
-      // One session that cannot be read holds up no other.
-      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
-      yield { session: name, deletedAt: '', action: 'failed', freedBytes: 0, error }
+  let isAny = false
+  try {
+    for await (const name of parts.engine.names(parts.space)) {
+      try {
+        const purged = await purgeOne(parts, name, before, dryRun)
+        isAny ||= purged?.action === 'purged' && !dryRun
+        if (purged !== undefined) yield purged
+      } catch (error) {
+        // One session that cannot be read holds up no other.
+        if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+        yield { session: name, deletedAt: '', action: 'failed', freedBytes: 0, error }
+      }
     }
+  } finally {
+    // Also behind a caller who wants to hear no more.
+    if (isAny) await scrub(parts)
+  }
+}
+
+async function scrub({ catalog }: StoreParts): Promise<void> {
+  try {
+    await catalog.scrub()
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== 'UNAVAILABLE') throw error
+    const message =
+      'What was purged is gone, but the catalog is in use all the time and may keep words of it. Run `holdfast doctor --rebuild-catalog`.'
+    throw new HoldfastError('UNAVAILABLE', message, { outcome: 'unknown', cause: error })
   }
 }
 

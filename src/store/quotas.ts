@@ -1,17 +1,17 @@
 /**
  * How much a space may hold and how fast it may grow: sessions, bytes, and messages a minute; and how much a key of a server may add of them. They
  * lie in the store's own space, so every process that enforces them knows them within a second. What a space holds is what the catalog tells, looked at
- * every few seconds, and what this process has let in since; what a key has added is counted (`key-usage.ts`). So several processes together may let in a
- * little more than the quota says, never much.
+ * every few seconds, and what this process has let in since; what a key has added, and how many messages come, is counted by all processes together
+ * (`tally.ts`). So several of them may let in a little more than the quota says, never much.
  */
 import type { Clock } from '../engine/clock.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
 import { putEntries, readEntries } from './entries.ts'
 import { Handle } from './handle.ts'
-import { type Added, KeyUsage } from './key-usage.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
 import { statsOf } from './stats.ts'
+import { isMuch, Tally } from './tally.ts'
 
 /** What is not named has no limit. */
 export interface Quota {
@@ -23,6 +23,12 @@ export interface Quota {
 
 /** Whose quota: of a space, or of a key of a server. */
 export type QuotaOf = { readonly space: string } | { readonly key: string }
+
+/** What counts against a quota. */
+export interface QuotaUsage {
+  readonly sessions: number
+  readonly bytes: number
+}
 
 /** Is told of everything that is refused: by which limit, and whose. */
 export type QuotaRefused = (limit: keyof Quota, of: 'space' | 'key') => void
@@ -38,16 +44,19 @@ const SESSION = 'quotas'
 const CHANNEL = 'quotas'
 const REFRESH_MS = 500
 const USAGE_MS = 2000
+const NOTHING: QuotaUsage = { sessions: 0, bytes: 0 }
 const FIELDS = ['sessions', 'bytes', 'messagesPerMinute'] as const
 
-interface Usage extends Added {
+interface Usage extends QuotaUsage {
   readonly atMs: number
+  /** What was let in here since. */
+  readonly since: QuotaUsage
 }
 
 export class Quotas {
   readonly #parts: StoreParts
   readonly #refused: QuotaRefused
-  readonly #keyUsage: KeyUsage
+  readonly #tally: Tally
   readonly #usage = new Map<string, Usage>()
   readonly #minutes = new Map<string, Minute>()
   #known = new Map<string, Quota>()
@@ -57,7 +66,7 @@ export class Quotas {
   constructor(parts: StoreParts, refused: QuotaRefused = () => undefined) {
     this.#parts = parts
     this.#refused = refused
-    this.#keyUsage = new KeyUsage(parts)
+    this.#tally = new Tally(parts)
   }
 
   async get(of: QuotaOf): Promise<Quota> {
@@ -65,13 +74,20 @@ export class Quotas {
     return this.#known.get(nameOf(of)) ?? {}
   }
 
-  /** In place of what was said before; an empty one takes it away, and what a key has added is no longer counted. */
+  /** What counts against a quota, as far as it is known; null for a key of which nothing is counted. */
+  async usage(of: QuotaOf): Promise<QuotaUsage | null> {
+    if ('key' in of && !(await this.isCounted(of.key))) return null
+    await this.#look(of, {})
+    return this.#used(of)
+  }
+
+  /** In place of what was said before; an empty one takes it away, and what was added is no longer counted. */
   async set(of: QuotaOf, quota: Quota): Promise<void> {
     const checked = checkQuota(quota)
     const entry = { channel: CHANNEL, key: nameOf(of) }
     const isEmpty = Object.keys(checked).length === 0
     await putEntries(this.#handle, [isEmpty ? entry : { ...entry, value: { ...checked } }], {})
-    if (isEmpty && 'key' in of) await this.#keyUsage.forget(of.key)
+    if (isEmpty) await this.#tally.forget(nameOf(of))
     await this.#refresh(true)
   }
 
@@ -89,18 +105,20 @@ export class Quotas {
     if (quota === undefined) return
     const { sessions = 0, messages = 0, bytes = 0 } = wanted
     if (sessions + bytes > 0 && (quota.sessions !== undefined || quota.bytes !== undefined)) {
-      const used = 'key' in of ? await this.#keyUsage.of(of.key) : await this.#used(of.space)
+      await this.#look(of, limitsOf(quota))
+      // Nothing is awaited from here to where it counts: of many that come at once, each must see those before it.
+      const used = this.#used(of)
       if (sessions > 0) this.#require(of, 'sessions', quota.sessions, used.sessions + sessions, used.sessions)
       this.#require(of, 'bytes', quota.bytes, used.bytes + bytes, used.bytes)
-      if ('key' in of) this.#keyUsage.add(of.key, { sessions, bytes })
-      else this.#usage.set(of.space, { ...(used as Usage), sessions: used.sessions + sessions, bytes: used.bytes + bytes })
+      if ('key' in of) this.#tally.add(nameOf(of), { sessions, bytes })
+      else this.#letIn(of.space, { sessions, bytes })
     }
-    if (quota.messagesPerMinute !== undefined && messages > 0) this.#spend(of, quota.messagesPerMinute, messages)
+    if (quota.messagesPerMinute !== undefined && messages > 0) await this.#spend(of, quota.messagesPerMinute, messages)
   }
 
-  /** What keys have added is in the store. */
+  /** What was counted is in the store. */
   settle(): Promise<void> {
-    return this.#keyUsage.settle()
+    return this.#tally.settle()
   }
 
   #require(of: QuotaOf, limit: 'sessions' | 'bytes', most: number | undefined, wanted: number, used: number): void {
@@ -115,12 +133,13 @@ export class Quotas {
     )
   }
 
-  #spend(of: QuotaOf, perMinute: number, messages: number): void {
+  async #spend(of: QuotaOf, perMinute: number, messages: number): Promise<void> {
     const who = nameOf(of)
+    await this.#tally.look(who, { messages: perMinute })
     const minute = this.#minutes.get(who) ?? new Minute(this.#parts.clock)
     this.#minutes.set(who, minute)
-    const waitMs = minute.spend(messages, perMinute)
-    if (waitMs === 0) return
+    const waitMs = minute.spend(messages, perMinute, this.#tally.of(who).others)
+    if (waitMs === 0) return this.#tally.add(who, { messages })
     this.#refused('messagesPerMinute', kindOf(of))
     const seconds = Math.ceil(waitMs / 1000)
     throw new HoldfastError('RESOURCE_EXHAUSTED', `More than ${perMinute} messages a minute are not let in. Come back in ${seconds} s.`, {
@@ -128,14 +147,41 @@ export class Quotas {
     })
   }
 
-  async #used(space: string): Promise<Usage> {
+  #used(of: QuotaOf): QuotaUsage {
+    if ('key' in of) {
+      const { sessions, bytes } = this.#tally.of(nameOf(of))
+      return { sessions, bytes }
+    }
+    const known = this.#usage.get(of.space)
+    return known === undefined ? NOTHING : sum(known, known.since)
+  }
+
+  /**
+   * Finds out what is used. Of a space as the catalog tells, which knows what every process has written: asked every few seconds, and when a good part of the
+   * limits was let in here. Then that may still be on its way, so it is not less.
+   */
+  async #look(of: QuotaOf, limits: Partial<QuotaUsage>): Promise<void> {
+    if ('key' in of) return this.#tally.look(nameOf(of), limits)
+    const { space } = of
     const nowMs = this.#parts.clock.monotonicMs()
-    const known = this.#usage.get(space)
-    if (known !== undefined && nowMs - known.atMs < USAGE_MS) return known
+    const recent = (): Usage | undefined => {
+      const known = this.#usage.get(space)
+      return known !== undefined && nowMs - known.atMs < USAGE_MS ? known : undefined
+    }
+    const known = recent()
+    if (known !== undefined && !isMuch(known.since, limits)) return
     const { sessions, bytes } = await statsOf({ ...this.#parts, space })
-    const used = { sessions: sessions.ok + sessions.damaged + sessions.unreadable, bytes, atMs: nowMs }
-    this.#usage.set(space, used)
-    return used
+    const told = { sessions: sessions.ok + sessions.damaged + sessions.unreadable, bytes }
+    // Somebody else may have asked and been let in meanwhile.
+    const now = recent()
+    const least = now === undefined ? NOTHING : sum(now, now.since)
+    const used = { sessions: Math.max(told.sessions, least.sessions), bytes: Math.max(told.bytes, least.bytes) }
+    this.#usage.set(space, { ...used, since: NOTHING, atMs: now?.atMs ?? nowMs })
+  }
+
+  #letIn(space: string, added: QuotaUsage): void {
+    const known = this.#usage.get(space)
+    if (known !== undefined) this.#usage.set(space, { ...known, since: sum(known.since, added) })
   }
 
   async #refresh(now = false): Promise<void> {
@@ -155,28 +201,39 @@ export class Quotas {
   }
 }
 
-/** What was let in during the last minute, as one number that fades, so that it need not be remembered one by one. */
+/** What was let in during the last minute, here and elsewhere, as one number that fades, so that it need not be remembered one by one. */
 class Minute {
   readonly #clock: Clock
   #fadedMs: number
   #count = 0
+  #others = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
     this.#fadedMs = clock.monotonicMs()
   }
 
-  /** 0 if they may come; otherwise how long to wait, in milliseconds: never for a full minute to turn. */
-  spend(messages: number, perMinute: number): number {
+  /** 0 if they may come; otherwise how long to wait, in milliseconds: never for a full minute to turn. `others`: let in elsewhere, since ever. */
+  spend(messages: number, perMinute: number, others: number): number {
     const nowMs = this.#clock.monotonicMs()
     this.#count = Math.max(0, this.#count - ((nowMs - this.#fadedMs) * perMinute) / 60_000)
     this.#fadedMs = nowMs
+    this.#count += others - this.#others
+    this.#others = others
     // More than a minute's worth at once is let in after a minute without any.
     const excess = this.#count === 0 ? 0 : this.#count + messages - perMinute
     if (excess > 0) return Math.max(1, (excess * 60_000) / perMinute)
     this.#count += messages
     return 0
   }
+}
+
+function sum(a: QuotaUsage, b: QuotaUsage): QuotaUsage {
+  return { sessions: a.sessions + b.sessions, bytes: a.bytes + b.bytes }
+}
+
+function limitsOf({ sessions, bytes }: Quota): Partial<QuotaUsage> {
+  return { ...(sessions === undefined ? {} : { sessions }), ...(bytes === undefined ? {} : { bytes }) }
 }
 
 function kindOf(of: QuotaOf): 'space' | 'key' {

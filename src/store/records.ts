@@ -4,8 +4,8 @@
  * missing there may be carried: then it stands at the beginning of a later segment.
  */
 import type { Chunk, Journal } from '../engine/port.ts'
-import { type Line, readLine } from '../record/line.ts'
-import type { JournalRecord } from '../record/record.ts'
+import { isOfOtherType, type Line, readLine } from '../record/line.ts'
+import type { JournalRecord, RecordType } from '../record/record.ts'
 
 export interface Found {
   readonly record: JournalRecord
@@ -23,6 +23,9 @@ const FIRST_BYTES = 4096
  * segments that carry nothing, nobody carries these lines.
  */
 const EMPTY_PREAMBLES = 3
+
+/** Segments that carry nothing: once a record stands behind its preamble, that stays so. A checkpoint may be long, and need not be read for it twice. */
+const carryNothing = new WeakMap<Journal, Set<number>>()
 
 export class Records {
   readonly #journal: Journal
@@ -66,12 +69,12 @@ export class Records {
     for await (const several of this.severalBackward(first, last)) yield* several
   }
 
-  /** The same, as many together as were read together; each is decoded when it is asked for. */
-  async *severalBackward(first: number, last: number): AsyncGenerator<Iterable<Found>> {
+  /** The same, as many together as were read together; each is decoded when it is asked for. With a type, others may be left out. */
+  async *severalBackward(first: number, last: number, type?: RecordType): AsyncGenerator<Iterable<Found>> {
     const newest = this.#newestIf(last)
-    if (newest !== undefined) yield* this.#segmentBackward(newest, { first: Math.max(first, newest), last })
+    if (newest !== undefined) yield* this.#segmentBackward(newest, { first: Math.max(first, newest), last }, type)
     if (newest !== undefined && first >= newest) return
-    for await (const found of this.#anyBackward(first, newest === undefined ? last : newest - 1)) yield [found]
+    yield* this.#anyBackward(first, newest === undefined ? last : newest - 1, type)
   }
 
   /**
@@ -102,7 +105,7 @@ export class Records {
     return this.#newest !== undefined && position >= this.#newest.segment && position < this.#newest.end ? this.#newest.segment : undefined
   }
 
-  async *#anyBackward(first: number, last: number): AsyncGenerator<Found> {
+  async *#anyBackward(first: number, last: number, type?: RecordType): AsyncGenerator<Iterable<Found>> {
     const segments = await this.#all()
     for (
       let i = this.#indexOf(segments, last);
@@ -112,16 +115,11 @@ export class Records {
       const segment = segments[i] as number
       const bounds = { first: Math.max(first, segment), last: Math.min(last, (segments[i + 1] ?? Number.POSITIVE_INFINITY) - 1) }
       const carried = [...(await this.#carriedFrom(segments, i, bounds)).values()]
-      for await (const several of this.#segmentBackward(segment, bounds)) {
-        for (const found of several) {
-          while ((carried.at(-1)?.at ?? -1) > found.at) yield carried.pop() as Found
-          if (carried.at(-1)?.at === found.at) carried.pop()
-          yield found
-        }
-      }
-      yield* carried.reverse()
+      for await (const several of this.#segmentBackward(segment, bounds, type))
+        yield carried.length === 0 ? several : withCarried(several, carried)
+      yield carried.reverse()
     }
-    yield* [...(await this.#orphans(segments, first, last)).values()].reverse()
+    yield [...(await this.#orphans(segments, first, last)).values()].reverse()
   }
 
   /** Lines of one segment that later ones carry, in order; of the first one, also those of segments that are gone. */
@@ -158,7 +156,7 @@ export class Records {
     }
   }
 
-  async *#segmentBackward(segment: number, { first, last }: Bounds): AsyncGenerator<Iterable<Found>> {
+  async *#segmentBackward(segment: number, { first, last }: Bounds, type?: RecordType): AsyncGenerator<Iterable<Found>> {
     let size = 2 * FIRST_BYTES
     // Where the last one ends is not known; as a rule it is read with those before it.
     let behind = FIRST_BYTES
@@ -177,7 +175,7 @@ export class Records {
         continue
       }
       behind = 0
-      yield decodedBackward(whole)
+      yield decodedBackward(whole, type)
       end = begin === first ? first : (whole[0] as Line).at
       size = WINDOW_BYTES
     }
@@ -223,6 +221,8 @@ export class Records {
 
   /** The lines that a segment carries. `told`: its checkpoint can be read. */
   async #preamble(segment: number): Promise<{ carried: Found[]; told: boolean }> {
+    const nothing = carryNothing.get(this.#journal) ?? new Set()
+    if (nothing.has(segment)) return { carried: [], told: true }
     const carried: Found[] = []
     let told = false
     for (let from = segment, limit = FIRST_BYTES; ; limit = WINDOW_BYTES) {
@@ -234,8 +234,10 @@ export class Records {
         const { record, crc } = decoded
         // A checkpoint that carries nothing is not the end of it: another helper may have carried lines behind it.
         if (record.type === 'checkpoint') told = true
-        else if (record.pos === line.at) return { carried, told }
-        else if ((record.pos as number) < segment) {
+        else if (record.pos === line.at) {
+          if (told && carried.length === 0) carryNothing.set(this.#journal, nothing.add(segment))
+          return { carried, told }
+        } else if ((record.pos as number) < segment) {
           carried.push({ record, crc, at: record.pos as number, end: (record.pos as number) + line.bytes.length + 1 })
         }
       }
@@ -255,10 +257,20 @@ interface Bounds {
   readonly last: number
 }
 
-function* decodedBackward(lines: readonly Line[]): Generator<Found> {
+function* decodedBackward(lines: readonly Line[], type: RecordType | undefined): Generator<Found> {
   for (let i = lines.length - 1; i >= 0; i--) {
-    const found = recordIn(lines[i] as Line)
+    const line = lines[i] as Line
+    const found = type !== undefined && isOfOtherType(line.bytes, type) ? undefined : recordIn(line)
     if (found !== undefined) yield found
+  }
+}
+
+/** Records from the last one backwards, with those between them that are carried, in order; these are taken out. */
+function* withCarried(several: Iterable<Found>, carried: Found[]): Generator<Found> {
+  for (const found of several) {
+    while ((carried.at(-1)?.at ?? -1) > found.at) yield carried.pop() as Found
+    if (carried.at(-1)?.at === found.at) carried.pop()
+    yield found
   }
 }
 

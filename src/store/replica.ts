@@ -129,6 +129,11 @@ export class Replica<S> {
     return this.#tail.damage
   }
 
+  /** Leaves a journal that can be written to at once: a segment that somebody has begun is finished, and behind a seal the next one is made. */
+  makeWritable(): Promise<void> {
+    return this.submit({ urgent: true, decide: () => ({ answer: undefined }) })
+  }
+
   /** Begins a segment that needs nothing in front of it, and tells its first position: what stands before it may be purged. */
   async beginAnew(): Promise<number> {
     return (await this.beginAnewIf(() => true)) as number

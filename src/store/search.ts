@@ -141,11 +141,17 @@ async function linesOf({ engine }: StoreParts, found: readonly FoundDocument[]):
   return engine.lines?.(found.map(({ name, source }) => ({ name, position: source })))
 }
 
-/** The record that has the content of what was found; undefined if it rotted or was purged. */
+/** The record that has the content of what was found; undefined if it rotted or was purged, or its key was destroyed. */
 async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument, line?: Line): Promise<Found | undefined> {
-  const found = (line === undefined ? undefined : recordIn(line)) ?? (await new Records(engine.journal(name)).at(source))
+  const found = (line === undefined ? undefined : recordIn(line)) ?? (await new Records(engine.journal(name)).at(source).catch(ifKeyless))
   const isMessage = found?.record.type === 'messages.appended' || found?.record.type === 'message.replaced'
   return isMessage === (kind === 'message') ? found : undefined
+}
+
+/** One session that nobody can read any more holds up no search. */
+function ifKeyless(error: unknown): undefined {
+  if (error instanceof HoldfastError && error.details.reason === 'no session key') return undefined
+  throw error
 }
 
 function messageIn({ record }: Found, index: number): { id: string; message: JsonObject } | undefined {

@@ -13,7 +13,8 @@ import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
-import { type Quota, Quotas } from './quotas.ts'
+import { type Quota, Quotas, type QuotaUsage } from './quotas.ts'
+import { type RetentionPolicy, retentionOf, setRetention } from './retention-policy.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
 import { readShared, type SharedView } from './shares.ts'
@@ -79,10 +80,24 @@ export class Store implements AsyncDisposable {
     return purge(this.#parts, options)
   }
 
-  /** Deletes what was idle for long enough, and purges what was deleted for long enough; nothing unless it is told how long. Tells of each session. */
+  /**
+   * Deletes what was idle for long enough, erases the messages of old archives, and purges what was deleted for long enough: after the times that are
+   * given, else after those of the space's policy. Tells of each session.
+   */
   async *expire(options: ExpireOptions = {}): AsyncGenerator<Expired> {
     const { expire } = await import('./expire.ts')
     yield* expire(this.#parts, options)
+  }
+
+  /** How long this space keeps things, where `expire` is told no time; nothing has an end unless it was said. */
+  retention(): Promise<RetentionPolicy> {
+    return retentionOf(this.#parts)
+  }
+
+  /** In place of what was said before; an empty one takes it away. Nothing happens before somebody calls `expire`. */
+  async setRetention(policy: RetentionPolicy): Promise<RetentionPolicy> {
+    await setRetention(this.#parts, policy)
+    return this.retention()
   }
 
   /** Removes everything of an owner for good, whether it was deleted before or not. Tells of each session. */
@@ -165,6 +180,11 @@ export class Store implements AsyncDisposable {
     return this.#quotas.get(of.key === undefined ? { space: this.space } : { key: of.key })
   }
 
+  /** What this space holds, or what a key has added since it has a quota of sessions or bytes; null if that is not counted. */
+  quotaUsage(of: { readonly key?: string } = {}): Promise<QuotaUsage | null> {
+    return this.#quotas.usage(of.key === undefined ? { space: this.space } : { key: of.key })
+  }
+
   /** In place of what was said before; an empty one takes it away. */
   async setQuota(quota: Quota, of: { readonly key?: string } = {}): Promise<Quota> {
     await this.#quotas.set(of.key === undefined ? { space: this.space } : { key: of.key }, quota)
@@ -185,10 +205,12 @@ export class Store implements AsyncDisposable {
 
   /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
   async destroyKey(session: string): Promise<boolean> {
-    const { engine, space, replicas } = this.#parts
+    const { engine, space, replicas, catalog } = this.#parts
     const name = engine.name(space, checkId('The id of a session', session))
     const destroyed = await this.#keyring.destroy(name)
     replicas.forget(name)
+    // What it knows of the session, by a key that was there, goes too.
+    if (destroyed) await catalog.notice({ damaged: [name], whole: [] })
     return destroyed
   }
 

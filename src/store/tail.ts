@@ -173,8 +173,8 @@ export class Tail<S> {
     if (error instanceof HoldfastError && error.details.reason === 'sync failed') this.#suspectAt(error)
   }
 
-  /** Reads what others wrote. True if there was something. Not durable yet. */
-  async pull(): Promise<boolean> {
+  /** Reads what others wrote. True if there was something. Not durable yet, and where it need not be `confirmed`, perhaps of a segment that is not the last. */
+  async pull({ confirmed = true }: { readonly confirmed?: boolean } = {}): Promise<boolean> {
     let news = false
     for (;;) {
       const chunk = await this.#journal.read(this.segment, this.#next)
@@ -188,7 +188,7 @@ export class Tail<S> {
       const { seal } = this.#fold
       if (seal !== undefined && (await this.#journal.read(seal.end, seal.end, 1)) !== undefined) this.#enter(seal.end)
       else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
-      else if (stuck || chunk.next >= chunk.end) return (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
+      else if (stuck || chunk.next >= chunk.end) return !confirmed || (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
     }
   }
 
@@ -288,7 +288,8 @@ export class Tail<S> {
     )
     this.#unsynced.clear()
     if (from !== undefined) await this.#carryErasures(first, from, carried)
-    await this.pull()
+    // Whoever places something in it, or shows it, looks whether it is the last one. What is carried must not be put where nobody looks.
+    await this.pull({ confirmed: carried.length > 0 })
     // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
     // late to count, and is carried into the segment after this one.
     const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)

@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
-import type { Archive, Point, SessionState, TaskStatus } from '../session/state.ts'
+import type { Archive, SessionState, TaskStatus } from '../session/state.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
@@ -76,7 +76,7 @@ export async function commit(handle: Handle, options: CommitOptions): Promise<Co
       const outcome = await handle.submit(terms, (full) =>
         archives.commit(full, boundary ?? { at: null, n: 0, t: 0 }, state.head, known !== undefined),
       )
-      const made = madeBy(outcome, boundary)
+      const made = madeBy(outcome)
       if (made === undefined) return skipped(outcome.before.head.n - outcome.before.archived.n)
       return { status: 'accepted', task: new Task(handle, made), archive: made.number, messageCount: made.n, duplicate: outcome.duplicate }
     } catch (error) {
@@ -91,11 +91,9 @@ function liveAndWhole(state: SessionState | undefined): SessionState | undefined
   return state?.status === 'live' && state.erasing.length === 0 ? state : undefined
 }
 
-/** The archive that a commit made, or had made. Nothing is read for it: what was written is told, whatever happens behind it. */
-function madeBy({ before, placed, first }: Outcome, boundary: Point | undefined): Pick<Archive, 'number' | 'task' | 'n'> | undefined {
-  if (first !== undefined) return before.archives.find(({ session, at }) => session === null && at === first.at)
-  const request = placed === undefined || boundary === undefined ? undefined : archives.requestOf(before, boundary)
-  return request === undefined || placed === undefined ? undefined : { number: request.archive, task: placed.id, n: request.n }
+/** The archive that a commit made, or had made. */
+function madeBy({ before, archive, first }: Outcome): Outcome['archive'] {
+  return first === undefined ? archive : before.archives.find(({ session, at }) => session === null && at === first.at)
 }
 
 function skipped(live: number): Committed {

@@ -320,7 +320,7 @@ export class Transcript {
 
   async *#backward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
     for (const piece of pieces.toReversed()) {
-      for await (const several of this.#journals.records(piece.journal).severalBackward(piece.first, piece.last)) {
+      for await (const several of this.#journals.records(piece.journal).severalBackward(piece.first, piece.last, 'messages.appended')) {
         for (const found of several) if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
       }
     }

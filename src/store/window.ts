@@ -124,13 +124,17 @@ async function summariesOf(
   let overview: string | undefined
   let older = archives.length
   while (overview === undefined && older > 0) {
-    const { number, abstract, overview: text } = await archiveInfo(session, archives[--older] as Archive, transcript)
-    if (abstract === null || text === null) {
-      all.delete(number)
+    const archive = archives[--older] as Archive
+    const remembered = known.get(archive)
+    const summary = remembered?.overview === undefined ? await summaryOf(session, archive, transcript) : remembered
+    if (summary === undefined) {
+      all.delete(archive.number)
       continue
     }
-    overview = text
-    shown.push({ archive: number, abstract })
+    overview = summary.overview
+    shown.push({ archive: archive.number, abstract: summary.abstract })
+    if (archive.session === null) known.set(archive, summary)
+    forgetOverview(archives[older - 1])
   }
   // Side by side: they lie anywhere in the journal.
   const earlier = await Promise.all(
@@ -146,16 +150,32 @@ async function summariesOf(
 }
 
 /** An archive of which something changes, because it is summarised anew or a message in it was erased, is another object from then on. */
-const known = new WeakMap<Archive, string>()
+const known = new WeakMap<Archive, { readonly abstract: string; readonly overview?: string }>()
+
+/** What the last archive tells is asked for again and again; what the one before it told, no more. */
+function forgetOverview(archive: Archive | undefined): void {
+  const { abstract } = (archive === undefined ? undefined : known.get(archive)) ?? {}
+  if (archive !== undefined && abstract !== undefined) known.set(archive, { abstract })
+}
 
 /** Read once, but for the archives that a fork inherits: what becomes of those is told in another journal. */
 async function abstractOf(session: string, archive: Archive, transcript: Transcript): Promise<string | null> {
   const before = known.get(archive)
-  if (before !== undefined) return before
+  if (before !== undefined) return before.abstract
+  const summary = await summaryOf(session, archive, transcript)
+  if (summary === undefined) return null
+  if (archive.session === null) known.set(archive, { abstract: summary.abstract })
+  return summary.abstract
+}
+
+/** Undefined if it cannot be read. */
+async function summaryOf(
+  session: string,
+  archive: Archive,
+  transcript: Transcript,
+): Promise<{ readonly abstract: string; readonly overview: string } | undefined> {
   const { abstract, overview } = await archiveInfo(session, archive, transcript)
-  if (abstract === null || overview === null) return null
-  if (archive.session === null) known.set(archive, abstract)
-  return abstract
+  return abstract === null || overview === null ? undefined : { abstract, overview }
 }
 
 interface Recent {

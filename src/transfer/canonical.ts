@@ -4,6 +4,7 @@
  * of it can be cut out as it stands.
  */
 import type { Json, JsonObject } from '../record/record.ts'
+import type { Raw } from './lines.ts'
 
 /** `value` must be what the text was parsed to. False where it cannot be told quickly. */
 export function isCanonical(value: Json, text: string): boolean {
@@ -11,11 +12,22 @@ export function isCanonical(value: Json, text: string): boolean {
   return walk.passes(value) && walk.at === text.length
 }
 
-/** The fields of an object as they stand in its text. Undefined if the text is not canonical. */
-export function fieldsIn(object: JsonObject, text: string): Fields | undefined {
+/** A message as JSON: in bytes where that can be, otherwise as text. */
+export type Written =
+  | { readonly pieces: readonly Uint8Array[]; readonly text?: undefined }
+  | { readonly text: string; readonly pieces?: undefined }
+
+/** A line that is a message. Undefined if it is not canonical. */
+export function writtenAs(message: JsonObject, raw: Raw): Written | undefined {
+  if (!isCanonical(message, raw.text)) return undefined
+  return raw.isPlain ? { pieces: [raw.bytes] } : { text: raw.text }
+}
+
+/** The fields of an object as they stand in the line that it is. Undefined if the line is not canonical. */
+export function fieldsIn(object: JsonObject, raw: Raw): Fields | undefined {
   const places: Place[] = []
-  const walk = new Walk(text)
-  return walk.passesObject(object, places) && walk.at === text.length ? new Fields(text, places) : undefined
+  const walk = new Walk(raw.text)
+  return walk.passesObject(object, places) && walk.at === raw.text.length ? new Fields(raw, places) : undefined
 }
 
 interface Place {
@@ -26,29 +38,69 @@ interface Place {
   readonly to: number
 }
 
+/** A part of a line, by its characters, or a text that stands in no line. */
+type Part = readonly [from: number, to: number] | Literal
+
+interface Literal {
+  readonly text: string
+  readonly bytes: Uint8Array
+}
+
+export function literal(text: string): Literal {
+  return { text, bytes: Buffer.from(text) }
+}
+
+const [OPENS, FOLLOWS, CLOSES, ORIGIN] = [literal('{'), literal(','), literal('}'), literal(',"origin":')]
+
 export class Fields {
-  readonly #text: string
+  readonly #raw: Raw
   readonly #places: readonly Place[]
 
-  constructor(text: string, places: readonly Place[]) {
-    this.#text = text
+  constructor(raw: Raw, places: readonly Place[]) {
+    this.#raw = raw
     this.#places = places
   }
 
-  /** The value of a field, as it stands there. */
-  value(field: string): string | undefined {
-    const place = this.#places.find(({ name }) => name === field)
-    return place === undefined ? undefined : this.#text.slice(place.from, place.to)
+  /** The value of a field, as it stands there, with texts around it. */
+  value(field: string, before?: Literal, behind?: Literal): Written | undefined {
+    const part = this.#part(field)
+    return part === undefined ? undefined : this.#written([before, part, behind])
   }
 
-  /** The object without some of its fields. */
-  without(fields: readonly string[]): string {
-    let rest = ''
-    for (const { name, begin, to } of this.#places) {
-      if (fields.includes(name)) continue
-      rest += `${rest === '' ? '{' : ','}${this.#text.slice(begin, to)}`
+  /** An object that is begun like that, and ends with all other fields, but for some, as its `origin`. */
+  withOrigin(field: string, but: ReadonlySet<string>, before?: Literal, behind?: Literal): Written | undefined {
+    const part = this.#part(field)
+    if (part === undefined) return undefined
+    // Its own end comes behind the origin, unless it is put into another one.
+    const begun: Part = before === undefined ? [part[0], part[1] - 1] : part
+    return this.#written([before, begun, behind, ORIGIN, ...this.#without(but), CLOSES])
+  }
+
+  #part(field: string): readonly [number, number] | undefined {
+    const place = this.#places.find(({ name }) => name === field)
+    return place === undefined ? undefined : [place.from, place.to]
+  }
+
+  #without(fields: ReadonlySet<string>): Part[] {
+    const parts: Part[] = []
+    // Fields that follow one another are one part.
+    let from = -1
+    for (const { name, begin } of this.#places) {
+      if (fields.has(name)) {
+        if (from !== -1) parts.push(parts.length === 0 ? OPENS : FOLLOWS, [from, begin - 1])
+        from = -1
+      } else if (from === -1) from = begin
     }
-    return rest === '' ? '{}' : `${rest}}`
+    if (from !== -1) parts.push(parts.length === 0 ? OPENS : FOLLOWS, [from, this.#raw.text.length - 1])
+    parts.push(...(parts.length === 0 ? [OPENS, CLOSES] : [CLOSES]))
+    return parts
+  }
+
+  #written(parts: readonly (Part | undefined)[]): Written {
+    const { isPlain, text, bytes } = this.#raw
+    const present = parts.filter((part) => part !== undefined)
+    if (isPlain) return { pieces: present.map((part) => ('bytes' in part ? part.bytes : bytes.subarray(part[0], part[1]))) }
+    return { text: present.map((part) => ('text' in part ? part.text : text.slice(part[0], part[1]))).join('') }
   }
 }
 

@@ -106,8 +106,8 @@ export interface MessageItem {
   /** The message as JSON, and the digest of that, where its importer has made them: they need not be made again. */
   readonly text?: string | undefined
   readonly digest?: string | undefined
-  /** The text as bytes, which hold until more is asked for than was read with it. */
-  readonly bytes?: Uint8Array | undefined
+  /** The message as JSON in bytes, one piece behind the other, where they stand like that in the source and all of them are plain (lines.ts). They hold until more is asked for than was read with them. */
+  readonly pieces?: readonly Uint8Array[] | undefined
   /** Who says what, where the message itself is made only if somebody asks for it. */
   readonly said?: JsonObject | undefined
 }

@@ -4,7 +4,9 @@
  * left of a line is told with its place and its bytes.
  */
 import { isUtf8 } from 'node:buffer'
+import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
+import { hasFewBrackets } from '../session/check.ts'
 import type { DamageItem, SourceFile } from './item.ts'
 import { DocumentSalvage, type IsRecord, isTooDeep, parsed, type Span, salvage } from './salvage.ts'
 import { asObject, asObjects } from './values.ts'
@@ -25,6 +27,8 @@ export interface ReadRecord {
 export interface Raw {
   readonly text: string
   readonly bytes: Uint8Array
+  /** Whether any part of it that is JSON can be kept in the bytes that it has: a byte for each character, no half of a surrogate pair, and not nested deeply. */
+  readonly isPlain: boolean
 }
 
 const NEWLINE = 0x0a
@@ -65,9 +69,11 @@ export async function* readRecords(file: SourceFile, isRecord: IsRecord): AsyncG
 function plainRecord({ number, offset, bytes, length }: RawLine, isRecord: IsRecord): Read | undefined {
   if (number === 1 || length > bytes.length || !isUtf8(bytes)) return undefined
   const text = bytes.toString('utf8')
-  const record = asObject(parsed(text))
+  const isShallow = hasFewBrackets(text, LIMITS.jsonDepth)
+  const record = asObject(parsed(text, isShallow))
   if (record === undefined || !isRecord(record)) return undefined
-  return { record, recovered: false, line: number, offset, raw: { text, bytes } }
+  const isPlain = isShallow && text.length === bytes.length && !text.includes('\\ud')
+  return { record, recovered: false, line: number, offset, raw: { text, bytes, isPlain } }
 }
 
 function* recordsIn(path: string, { number, offset, bytes, length }: RawLine, isRecord: IsRecord): Generator<Read> {

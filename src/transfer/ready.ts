@@ -2,10 +2,10 @@
  * What is made of items before they are written, as far as that needs no store: messages as JSON, in the bytes that will stand in the journal,
  * with what tells them, many together. It is most of the work of an import, and may be done by another thread: what comes out is plain data.
  */
-import { estimateTokens } from '../dialect/tokens.ts'
+import { estimateTokens, estimateTokensOfPlain } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
-import { hashKey, type KeyHash } from '../record/keys.ts'
-import { checkId, checkJson, objectText } from '../session/check.ts'
+import { KEY_DIGITS, type KeyHash, writeKey } from '../record/keys.ts'
+import { checkId, checkJson, checkLength, objectText } from '../session/check.ts'
 import { JsonText } from '../session/json-text.ts'
 import type { Importer, Item, MessageItem, Source, UsageItem } from './item.ts'
 import { Suspects } from './suspects.ts'
@@ -14,6 +14,8 @@ import { asTime, digest } from './values.ts'
 /** One record of messages: large enough for speed, small enough to share a group with others. */
 const BATCH_MESSAGES = 256
 export const BATCH_BYTES = 192 * 1024
+/** What is taken for the messages of one, with the comma that stands between them and the next. */
+export const BATCH_MEMORY_BYTES = BATCH_BYTES + 1
 
 /** Messages of one session, one behind the other. */
 export interface ReadyMessages {
@@ -34,6 +36,8 @@ export interface ReadyMessages {
   /** How many come from damaged places, and how many stood there twice, one behind the other. */
   readonly recovered: number
   readonly repeated: number
+  /** To be called when the bytes are durable and nobody looks at them any more: then their memory serves again. */
+  readonly release?: () => void
 }
 
 /** Calls to models in one session, each with what tells it from others: as lists, which take a fraction of the time of objects on their way to another thread. */
@@ -76,10 +80,13 @@ export type Ready = Exclude<Item, MessageItem> | ReadyMessages | ReadyUsages | S
 /** What has no place among messages: it may come behind those that stand behind it. */
 const BESIDE = new Set<Ready['kind']>(['entry', 'damage', 'healed', 'suspect', 'refused'])
 
-/** A source as it is written, in bunches. Of an export, each item stands where it stood; otherwise only messages and what points at them do. */
-export async function* readied(importer: Importer, source: Source): AsyncGenerator<Ready[]> {
+/**
+ * A source as it is written, in bunches. Of an export, each item stands where it stood; otherwise only messages and what points at them do. `spare`: memory of
+ * `BATCH_MEMORY_BYTES` that others no longer need, which is used first.
+ */
+export async function* readied(importer: Importer, source: Source, spare: ArrayBuffer[] = []): AsyncGenerator<Ready[]> {
   const suspects = new Suspects()
-  const bunch = new Bunch(importer.name === 'holdfast')
+  const bunch = new Bunch(importer.name === 'holdfast', spare)
   for await (const read of importer.read(source)) {
     for (const item of 'kind' in read ? [read] : read) {
       if (item.kind !== 'message') bunch.add(timed(item))
@@ -107,17 +114,27 @@ function addMessage(bunch: Bunch, item: MessageItem, suspects: Suspects): void {
 
 /** A message with its JSON. Half of a surrogate pair cannot be stored: then its text and its digest are others than its importer has made. */
 function madeOf(item: MessageItem): Made {
-  const { text } = item
-  if (text === undefined || text.includes('\\ud'))
-    return { item, text: objectText('The message', item.message).text, bytes: undefined, digest: undefined }
+  const { text, pieces, digest: sum } = item
+  if (pieces !== undefined) {
+    const length = pieces.reduce((of, piece) => of + piece.length, 0)
+    checkLength('The message', length)
+    return { item, length, text: '', pieces, digest: sum }
+  }
+  if (text === undefined || text.includes('\\ud')) {
+    const { text: own } = objectText('The message', item.message)
+    return { item, length: own.length, text: own, pieces, digest: undefined }
+  }
   checkJson('The message', text)
-  return { item, text, bytes: item.bytes, digest: item.digest }
+  return { item, length: text.length, text, pieces, digest: sum }
 }
 
 interface Made {
   readonly item: MessageItem
+  /** In characters. */
+  readonly length: number
+  /** Unless it is there in pieces. */
   readonly text: string
-  readonly bytes: Uint8Array | undefined
+  readonly pieces: readonly Uint8Array[] | undefined
   readonly digest: string | undefined
 }
 
@@ -137,15 +154,18 @@ class Bunch {
   readonly #ordered: boolean
   #ready: Ready[] = []
   #beside: Ready[] = []
-  #run = new Run('', undefined)
+  readonly #spare: ArrayBuffer[]
+  #run: Run
   #usages: ReadyUsages | undefined
   /** Calls to models: they need no order, but where that of an export is kept. */
   #calls = 0
   /** Of everything that is no message. */
   #bytes = 0
 
-  constructor(ordered: boolean) {
+  constructor(ordered: boolean, spare: ArrayBuffer[]) {
     this.#ordered = ordered
+    this.#spare = spare
+    this.#run = new Run('', undefined, spare)
   }
 
   get isFull(): boolean {
@@ -183,11 +203,11 @@ class Bunch {
 
   addMessage(made: Made): void {
     const { session, after } = made.item
-    const { length } = made.text
-    const fits = this.#run.length + LEAST_ROOM * length <= BATCH_BYTES || this.#run.count === 0
+    const { length, pieces } = made
+    const fits = this.#run.length + (pieces === undefined ? LEAST_ROOM : 1) * length <= BATCH_BYTES || this.#run.count === 0
     if (after !== undefined || session !== this.#run.session || !fits) {
       this.#close()
-      this.#run = new Run(session, after)
+      this.#run = new Run(session, after, this.#spare)
     }
     this.#run.add(made)
   }
@@ -204,57 +224,65 @@ class Bunch {
   #close(): void {
     if (this.#run.count > 0) this.#ready.push(this.#run.taken())
     this.#ready.push(...this.#beside)
-    this.#run = new Run(this.#run.session, undefined)
+    this.#run = new Run(this.#run.session, undefined, this.#spare)
     this.#beside = []
     this.#usages = undefined
   }
 }
 
+const NO_BYTES = Buffer.alloc(0)
+
 class Run {
   readonly session: string
   readonly #after: string | null | undefined
+  readonly #spare: ArrayBuffer[]
   readonly #known = new Set<string>()
   readonly #ids: string[] = []
   readonly #times: (string | null)[] = []
   readonly #ends: number[] = []
-  #keys = ''
-  #digests = ''
-  #bytes = Buffer.alloc(0)
+  /** What is told of messages in digits, so many of each. */
+  #keys = NO_BYTES
+  #digests = NO_BYTES
+  #bytes = NO_BYTES
   #tokens = 0
   #recovered = 0
   #repeated = 0
   length = 0
 
-  constructor(session: string, after: string | null | undefined) {
+  constructor(session: string, after: string | null | undefined, spare: ArrayBuffer[]) {
     this.session = session
     this.#after = after
+    this.#spare = spare
   }
 
   get count(): number {
     return this.#ids.length
   }
 
-  add({ item: { id, at, recovered }, text, bytes, digest: sum }: Made): void {
+  add({ item: { id, at, recovered }, length, text, pieces, digest: sum }: Made): void {
     if (recovered === true) this.#recovered++
     // Twice in one source, one behind the other: it is one message.
     if (this.#known.size === this.#known.add(id).size) {
       this.#repeated++
       return
     }
-    this.#makeRoom(this.length + 1 + (bytes?.length ?? LEAST_ROOM * text.length))
+    this.#makeRoom(this.length + 1 + (pieces === undefined ? LEAST_ROOM : 1) * length)
     if (this.length > 0) this.#bytes[this.length++] = COMMA
     const from = this.length
-    if (bytes === undefined) this.length += this.#bytes.write(text, this.length)
+    if (pieces === undefined) this.length += this.#bytes.write(text, this.length)
     else {
-      this.#bytes.set(bytes, this.length)
-      this.length += bytes.length
+      for (const piece of pieces) {
+        this.#bytes.set(piece, this.length)
+        this.length += piece.length
+      }
     }
+    const place = KEY_DIGITS * this.count
     this.#ids.push(id)
     this.#times.push(at ?? null)
     this.#ends.push(this.length)
-    this.#keys += hashKey('message', id)
-    this.#digests += sum ?? digest(this.#bytes.subarray(from, this.length))
-    this.#tokens += estimateTokens(text, this.length - from)
+    writeKey('message', id, this.#keys, place)
+    this.#digests.write(sum ?? digest(this.#bytes.subarray(from, this.length)), place, KEY_DIGITS, 'latin1')
+    this.#tokens += pieces === undefined ? estimateTokens(text, this.length - from) : estimateTokensOfPlain(length)
   }
 
   taken(): ReadyMessages {
@@ -264,8 +292,8 @@ class Run {
       after: this.#after,
       ids: this.#ids,
       times: this.#times,
-      keys: this.#keys,
-      digests: this.#digests,
+      keys: this.#keys.toString('latin1', 0, KEY_DIGITS * this.count),
+      digests: this.#digests.toString('latin1', 0, KEY_DIGITS * this.count),
       bytes: this.#bytes.subarray(0, this.length),
       ends: this.#ends,
       tokens: this.#tokens,
@@ -276,8 +304,13 @@ class Run {
 
   #makeRoom(length: number): void {
     if (length <= this.#bytes.length) return
+    if (this.#bytes === NO_BYTES) {
+      this.#keys = Buffer.allocUnsafe(KEY_DIGITS * BATCH_MESSAGES)
+      this.#digests = Buffer.allocUnsafe(KEY_DIGITS * BATCH_MESSAGES)
+    }
     // Memory of its own, which can be handed to another thread.
-    const grown = Buffer.allocUnsafeSlow(Math.max(length, BATCH_BYTES + 1))
+    const used = length <= BATCH_MEMORY_BYTES ? this.#spare.pop() : undefined
+    const grown = used === undefined ? Buffer.allocUnsafeSlow(Math.max(length, BATCH_MEMORY_BYTES)) : Buffer.from(used)
     this.#bytes.copy(grown, 0, 0, this.length)
     this.#bytes = grown
   }
@@ -286,13 +319,13 @@ class Run {
 /** The messages one by one, each read from the bytes when somebody wants to see it. */
 export function messagesOf({ ids, times, keys, digests, bytes, ends }: ReadyMessages): ReadyMessage[] {
   return ids.map((id, index) => {
-    const digits = 32 * index
+    const digits = KEY_DIGITS * index
     const from = index === 0 ? 0 : (ends[index - 1] as number) + 1
     const text = new JsonText(
       () => Buffer.from(bytes.buffer, bytes.byteOffset + from, (ends[index] as number) - from),
-      digests.slice(digits, digits + 32),
+      digests.slice(digits, digits + KEY_DIGITS),
     )
-    return { id, key: keys.slice(digits, digits + 32), text, at: times[index] ?? null }
+    return { id, key: keys.slice(digits, digits + KEY_DIGITS), text, at: times[index] ?? null }
   })
 }
 

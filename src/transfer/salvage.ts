@@ -50,10 +50,10 @@ export function salvage(text: string, isRecord: IsRecord): Salvaged {
   return { values, lost }
 }
 
-/** What a text says as JSON; undefined if it says nothing, or is nested deeper than anything that can be kept. */
-export function parsed(text: string): Json | undefined {
+/** What a text says as JSON; undefined if it says nothing, or is nested deeper than anything that can be kept. `isShallow`: it is known not to be. */
+export function parsed(text: string, isShallow = false): Json | undefined {
   try {
-    return isTooDeep(text) ? undefined : (JSON.parse(text) as Json)
+    return !isShallow && isTooDeep(text) ? undefined : (JSON.parse(text) as Json)
   } catch {
     return undefined
   }

@@ -5,7 +5,8 @@ import type { ErasedSession } from '../store/erase-owner.ts'
 import type { Expired } from '../store/expire.ts'
 import type { Written } from '../store/handle.ts'
 import type { Purged } from '../store/purge.ts'
-import type { Quota } from '../store/quotas.ts'
+import type { Quota, QuotaUsage } from '../store/quotas.ts'
+import type { RetentionPolicy } from '../store/retention-policy.ts'
 import type { Turn } from '../window/turns.ts'
 
 export type WrittenFields = ReturnType<typeof writtenFields>
@@ -78,6 +79,29 @@ export function quotaFields({ sessions, bytes, messagesPerMinute }: Quota) {
 export function quotaOf({ sessions, bytes, messages_per_minute }: Partial<QuotaFields>): Quota {
   const fields = { sessions, bytes, messagesPerMinute: messages_per_minute }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Quota
+}
+
+export type QuotaUsageFields = QuotaFields & { readonly used: QuotaUsage | null }
+
+export type RetentionFields = ReturnType<typeof retentionFields>
+
+/** Null: kept for ever. */
+export function retentionFields({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs }: RetentionPolicy) {
+  const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
+  return {
+    delete_idle_after_seconds: seconds(deleteIdleAfterMs),
+    drop_archives_after_seconds: seconds(dropArchivesAfterMs),
+    purge_deleted_after_seconds: seconds(purgeDeletedAfterMs),
+  }
+}
+
+export function retentionPolicyOf(fields: { readonly [K in keyof RetentionFields]?: number | null | undefined }): RetentionPolicy {
+  const times = {
+    deleteIdleAfterMs: fields.delete_idle_after_seconds,
+    dropArchivesAfterMs: fields.drop_archives_after_seconds,
+    purgeDeletedAfterMs: fields.purge_deleted_after_seconds,
+  }
+  return Object.fromEntries(Object.entries(times).flatMap(([name, seconds]) => (seconds == null ? [] : [[name, seconds * 1000]])))
 }
 
 export type ExpiredFields = ReturnType<typeof expiredFields>

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { CatalogCrowd } from './processes.ts'
 
@@ -10,6 +12,20 @@ test('while two processes append, every list of a third has everything that was 
   expect(lists).toBeGreaterThan(1)
   expect(searches).toBeGreaterThan(1)
   expect(crowd.acknowledged).toBeGreaterThan(20)
+  await crowd.checkAgainstAnew({ keep: true })
+})
+
+test('every list is whole where the feed begins a new file all the time, and old ones are trimmed before they were read', {
+  timeout: 60_000,
+}, async () => {
+  const crowd = await CatalogCrowd.make(6)
+  onTestFinished(() => crowd.dispose())
+  const { lists } = await crowd.appendWhileListing({ milliseconds: 3000, keep: false, kills: 1, limits: { feedBytes: 400, feedFiles: 2 } })
+  expect(lists).toBeGreaterThan(1)
+  const files = (await readdir(join(crowd.directory, 'feed'))).filter((name) => name.endsWith('.jsonl'))
+  // Their numbers go up: many have been, and few are left.
+  expect(Math.max(...files.map((name) => Number(name.slice(0, 8))))).toBeGreaterThan(10)
+  expect(files.length).toBeLessThan(10)
   await crowd.checkAgainstAnew({ keep: true })
 })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
+import type { Limits } from '../../src/record/limits.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { unsynced } from '../damage/on-disk.ts'
@@ -67,12 +68,14 @@ export class CatalogCrowd {
     milliseconds,
     keep,
     kills,
+    limits = {},
   }: {
     milliseconds: number
     keep: boolean
     kills: number
+    limits?: Partial<Limits>
   }): Promise<{ lists: number; searches: number }> {
-    const appender = (name: string): Child => this.#start('appender', { name, sessions: 5 })
+    const appender = (name: string): Child => this.#start('appender', { name, sessions: 5, limits })
     const appending = [appender('a'), appender('b')]
     await Promise.all(appending.map((child) => listen(child).next()))
     const lister = this.#start('lister', { keep })

@@ -7,13 +7,28 @@ import { Worker } from '../../src/commit/worker.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { sessionModel } from '../../src/session/model.ts'
+import type { ListOptions } from '../../src/store/list.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
-import { answersOf } from './answers.ts'
+import { answersOf, answersWithoutText } from './answers.ts'
+import { withoutCatalog } from './without-catalog.ts'
 
 const WORDS = ['apple', 'pears', 'tea', '绿茶', 'prefer']
 const SESSIONS = ['a', 'b', 'c']
+const FILTERS: readonly ListOptions[] = [
+  { tag: 'apple' },
+  { owner: 'tea' },
+  { workspace: '绿茶' },
+  { parent: 'a' },
+  { model: 'm' },
+  { query: 'PEA tea' },
+  { metadata: { first: 'apple' } },
+  { metadata: { all: ['tea'], first: 'tea' } },
+  { from: new Date(0), to: new Date() },
+  { to: new Date(0) },
+  { tag: 'apple', status: 'deleted' },
+]
 
 type Step =
   | { readonly kind: 'append'; readonly session: string; readonly words: readonly string[]; readonly batch: number }
@@ -63,8 +78,16 @@ async function perform(store: Store, one: Step, count: { next: number }): Promis
   } else if (one.kind === 'replace') await of.replace(await id(one.message), { role: 'assistant', content: one.words.join(' ') })
   else if (one.kind === 'revert') await of.revert(await id(one.message))
   else if (one.kind === 'fork') await of.fork({ id: `fork of ${one.session.at(-1)}`, at: await id(one.message) })
-  else if (one.kind === 'describe') await of.describe({ title: one.words.join(' '), tags: one.words, owner: one.words[0] ?? null })
-  else if (one.kind === 'commit') await of.commit({ keep: 1 })
+  else if (one.kind === 'describe') {
+    const [first = null, second = null] = one.words
+    await of.describe({
+      title: one.words.join(' '),
+      tags: one.words,
+      owner: first,
+      workspace: second,
+      metadata: { first, all: [...one.words] },
+    })
+  } else if (one.kind === 'commit') await of.commit({ keep: 1 })
   else if (one.kind === 'undo') await of.undo()
   else if (one.kind === 'delete') await of.delete()
   else if (one.kind === 'restore') await of.restore()
@@ -73,13 +96,15 @@ async function perform(store: Store, one: Step, count: { next: number }): Promis
   else await of.recordUsage({ model: 'm', inputTokens: 1, outputTokens: 2 })
 }
 
-test('after any history, a catalog that followed it equals one that is made anew from the journals', { timeout: 60_000 }, async () => {
+test('after any history, a catalog that followed it equals one that is made anew from the journals, and a look at every session', {
+  timeout: 60_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const directory = await mkdtemp(join(tmpdir(), 'holdfast-'))
-      const open = async (): Promise<Store> =>
-        openStore(await openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: unsynced }), { limits: { segmentBytes: 1500 } })
-      const [store, fresh] = [await open(), await open()]
+      const engine = () => openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: unsynced })
+      const open = async (): Promise<Store> => openStore(await engine(), { limits: { segmentBytes: 1500 } })
+      const [store, fresh, scanning] = [await open(), await open(), await openStore(withoutCatalog(await engine()))]
       // On the disk itself, where a catalog is made in a file of its own.
       const beside = await openStore(directory)
       try {
@@ -89,14 +114,16 @@ test('after any history, a catalog that followed it equals one that is made anew
             if (!(error instanceof HoldfastError)) throw error
           })
         }
-        const asked = { words: WORDS, owners: [null, ...WORDS], sessions: [...SESSIONS, 'fork of a', 'fork of b'] }
+        const asked = { words: WORDS, owners: [null, ...WORDS], sessions: [...SESSIONS, 'fork of a', 'fork of b'], filters: FILTERS }
         const answers = await answersOf(store, asked)
+        expect(answers).toMatchObject(await answersWithoutText(scanning, asked))
         expect(answers).toEqual(await answersOf(fresh, asked))
         await beside.rebuildCatalog()
         expect(answers).toEqual(await answersOf(beside, asked))
       } finally {
         await store.close()
         await fresh.close()
+        await scanning.close()
         await beside.close()
         await rm(directory, { recursive: true })
       }

@@ -5,6 +5,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Rebuild } from '../../src/catalog/rebuild.ts'
+import { SqliteCatalog } from '../../src/catalog/sqlite/catalog.ts'
+import { currentFile } from '../../src/catalog/sqlite/file.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { STORE_SPACE } from '../../src/store/parts.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -50,6 +53,7 @@ test('lists and searches go on with the old one, tell all there is, and see what
   await rebuilding
   expect(states).toContain('sweeping')
   expect(files()).toHaveLength(1)
+  expect(readdirSync(directory).filter((name) => name.includes('draft'))).toEqual([])
   expect(files()).not.toEqual(before)
   const { total } = await store.list({ limit: 1, count: true })
   expect((await store.search('needle', { limit: 200 })).hits).toHaveLength(Math.min(200, total ?? 0))
@@ -86,6 +90,25 @@ test('sessions larger than what is read at once are found from beginning to end'
   for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `needle${i} ${'padding '.repeat(12_000)}` })
   await store.rebuildCatalog()
   for (const i of [0, 10, 11, 12, 29]) expect((await store.search(`needle${i}`)).hits).toHaveLength(1)
+})
+
+test('what came while it was made, and what is large, is in the file that is put in place', async () => {
+  await fill(100)
+  const { engine, clock, ids } = store.parts
+  const session = await store.session('large')
+  for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `needle${i} ${'padding '.repeat(12_000)}` })
+  const options = { engine, clock, ids, directory, spaces: new Set<string>(), signal: new AbortController().signal }
+  const rebuilding = new Rebuild(options).run()
+  for (let i = 0; i < 20; i++) await (await store.session(`s${i}`)).append({ role: 'user', content: 'needle, later' })
+  expect(await rebuilding).toBe(101)
+  const catalog = new SqliteCatalog((await currentFile(directory)) as string)
+  try {
+    expect(await catalog.lag()).toBeNull()
+    const [known] = await catalog.known([engine.name(store.space, 'large')])
+    expect(known?.text.end).toBeGreaterThan(2_000_000)
+  } finally {
+    await catalog.close()
+  }
 })
 
 test('the store’s own facts are not in it: nobody finds or counts them, and whoever may look at them lists them', async () => {
@@ -129,6 +152,15 @@ test('two processes may make one at once: each is finished, and the last one is 
   expect(await Promise.all(told)).toEqual(['ready\n300\n', 'ready\n300\n'])
   expect(files()).toHaveLength(1)
   expect((await store.list({ limit: 1, count: true })).total).toBe(300)
+})
+
+test('the turn of a process that has died is over', async () => {
+  await fill(3)
+  const dead = spawn(process.execPath, ['-e', ''])
+  await once(dead, 'close')
+  writeFileSync(join(directory, 'catalog.db.turn'), String(dead.pid))
+  expect(await store.rebuildCatalog()).toBe(3)
+  expect(readdirSync(directory)).not.toContain('catalog.db.turn')
 })
 
 test('what is erased while one is made is in no page of it', async () => {

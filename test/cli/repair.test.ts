@@ -106,3 +106,44 @@ test('a purge that died behind its mark is told, in whichever space, and ended',
   await cli.prepare(async (store) => expect(await left(store)).toHaveLength(1))
   expect((await cli.json('doctor')).map(({ kind }) => kind)).not.toContain('unfinished-purge')
 })
+
+test.each([
+  ['begun', 0],
+  ['half made', 0.5],
+])('a segment that was %s is told, and finished', async (_, part) => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1')
+  await cli.prepare(async ({ parts: { engine, replicas, space } }) => {
+    await replicas.once(engine.name(space, 'a')).replica.beginAnew()
+  })
+  const sessions = join(cli.store, 'sessions')
+  const newest = readdirSync(sessions, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort()
+    .at(-1)
+  const path = join(sessions, newest as string)
+  const whole = readFileSync(path)
+  const left = whole.subarray(0, Math.floor(part * whole.indexOf('}\n')))
+  writeFileSync(path, left)
+  const found = await cli.run(['--json', 'doctor'])
+  expect(found.status).toBe(0)
+  expect(objectsIn(found.stdout).filter(({ kind }) => kind === 'unfinished-roll')).toMatchObject([
+    {
+      session_id: 'a',
+      segment: Number.parseInt(newest?.split('/').at(-1) as string, 10),
+      offset: 0,
+      length: left.length,
+      severity: 'note',
+    },
+  ])
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(stderr).toContain('Will finish the newest segment of "a".')
+  expect(status).toBe(0)
+  // What stood there stays, and the whole beginning stands behind it.
+  const after = readFileSync(path)
+  expect(after.subarray(0, left.length).equals(left)).toBe(true)
+  expect(after.includes('"type":"checkpoint"')).toBe(true)
+  expect((await cli.json('doctor')).map(({ kind }) => kind)).not.toContain('unfinished-roll')
+  await cli.run(['append', 'a', 'm2'])
+  expect((await cli.json('show', 'a')).map(({ message }) => (message as { content: string }).content)).toEqual(['m1', 'm2'])
+})

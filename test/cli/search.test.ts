@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Cli } from './holdfast.ts'
@@ -92,4 +92,31 @@ test('a workspace that looks like a directory is one', async () => {
   expect(await ids(process.cwd())).toEqual(['here'])
   expect(await ids('..')).toEqual([])
   expect(await ids('project')).toEqual(['named'])
+})
+
+test('search waits until all text is indexed, however long that takes: nothing would go on with it when the command has ended', async () => {
+  const cli = new Cli()
+  await cli.prepare(async (store) => {
+    const filler = 'some words of no importance '.repeat(4000)
+    for (let i = 0; i < 40; i++)
+      await (await store.session(`s${i}`)).append(Array.from({ length: 8 }, () => ({ role: 'user', content: `needle${i} ${filler}` })))
+  })
+  const { stdout, stderr, status } = await cli.run(['search', 'needle39', '--session', 's39', '--limit', '8', '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.trim().split('\n')).toHaveLength(8)
+})
+
+test('where the catalog cannot lie beside the store, everything is listed and found, and status tells why', async () => {
+  const cli = await prepared()
+  rmSync(join(cli.store, 'catalog.db'), { force: true })
+  mkdirSync(join(cli.store, 'catalog.db'))
+  expect(await cli.json('list')).toHaveLength(2)
+  expect(await cli.json('search', 'Bergen')).toHaveLength(1)
+  const { stdout, status } = await cli.run(['status'])
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/^catalog +ready\. SQLite/m)
+  expect(await cli.run(['doctor', '--rebuild-catalog'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('could not be made anew'),
+  })
 })

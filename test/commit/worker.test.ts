@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
 import { type Attempt, Worker } from '../../src/commit/worker.ts'
@@ -304,4 +306,24 @@ test('workers that begin together share what is due, and what another one leaves
   for (const task of tasks) expect((await task.info()).status).toBe('completed')
   expect(workers.map(({ status }) => status.completed).reduce((sum, one) => sum + one)).toBe(60)
   expect(models.flatMap(({ requests }) => requests)).toHaveLength(60)
+})
+
+test('a worker lets go of the messages of a task when it is done', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const store = await openStore(engine)
+  for (let i = 0; i < 100; i++) {
+    const session = await store.session(`s ${i}`)
+    await session.append({ role: 'user', content: `${i} `.repeat(50_000).slice(0, 100_000) })
+    await session.commit()
+  }
+  const other = await openStore(engine)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  await new Worker(other, { model: new StubModel() }).drain()
+  collectGarbage()
+  // What it has read are ten megabytes of text.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000)
+  expect((await (await other.session('s 7')).archives()).map(({ status }) => status)).toEqual(['completed'])
 })

@@ -128,6 +128,26 @@ test('a session whose key was destroyed can be read by nobody, and the others as
   expect(await kinds(again)).toEqual(['sealed'])
 })
 
+test('where the key of a session was destroyed, lists and searches tell nothing of it any more, and owners can be erased', async () => {
+  const store = await directory().open({ encryption })
+  for (const [id, owner] of [
+    ['gone', 'ann'],
+    ['there', 'bob'],
+  ] as const) {
+    const session = await store.create({ id, owner, title: `Title of ${id}`, tags: ['Xanadu'] })
+    await session.append({ role: 'user', content: `Quagmire is ${id}` })
+  }
+  expect((await store.search('quagmire')).hits).toHaveLength(2)
+  await store.destroyKey('gone')
+  expect((await store.search('quagmire')).hits.map(({ session }) => session)).toEqual(['there'])
+  expect(JSON.stringify(await store.list())).not.toContain('Title of gone')
+  expect((await store.stats()).sessions).toMatchObject({ ok: 1, unreadable: 1 })
+  const erased: string[] = []
+  for (const owner of ['ann', 'bob']) for await (const { session } of store.erase({ owner })) erased.push(session)
+  expect(erased).toEqual(['there'])
+  await store.close()
+})
+
 test('a line that was put elsewhere, or changed with its checksum, is damage: it was not sealed for that place', async () => {
   const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
   const store = await openStore(engine, { encryption })

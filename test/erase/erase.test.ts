@@ -265,3 +265,26 @@ test('of an owner every session goes, deleted or not; what somebody else reaches
   const gone = ['Title-4714', 'Tag-4715', 'Note-4716', 'Mine-4717', 'first of the batch', 'before 1', 'in the fork']
   expect(tracesOf(directory().path, SECRET, LATER, FORKED, ...WORDS, ...gone)).toEqual([])
 })
+
+test('nothing of a session that was purged is left in any file, be it by a purge or when its time is over', async () => {
+  const { store, session } = await richStore()
+  for (const id of ['ff', 'f', 'early']) await (await store.session(id)).delete()
+  await session.describe({ title: 'Title-4714', addTags: ['Tag-4715'], metadata: { note: 'Note-4716' } })
+  await session.delete()
+  const late = await store.create({ id: 'late', title: 'Title-4718' })
+  await late.append({ role: 'user', content: 'Late-4719' })
+  await store.search('late')
+  await (await store.create({ id: 'other' })).append({ role: 'user', content: 'stays-4720' })
+  const gone = ['Title-4714', 'Tag-4715', 'Note-4716', 'first of the batch', 'before 1', 'in the fork']
+  const purged: string[] = []
+  // What comes from another goes first, then that one.
+  for (let i = 0; i < 3; i++) for await (const one of store.purge({ olderThanMs: 0 })) if (one.action === 'purged') purged.push(one.session)
+  expect(purged.sort()).toEqual(['early', 'f', 'ff', 's'])
+  expect(tracesOf(directory().path, SECRET, LATER, FORKED, ...WORDS, ...gone)).toEqual([])
+  await late.delete()
+  for await (const _ of store.expire({ purgeDeletedAfterMs: 0 }));
+  expect(tracesOf(directory().path, 'Title-4718', 'Late-4719')).toEqual([])
+  expect((await store.search('stays')).hits).toHaveLength(1)
+  expect(await findings(store)).toEqual([])
+  await store.close()
+})

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Database } from '../../src/catalog/sqlite/database.ts'
+import { Worker } from '../../src/commit/worker.ts'
 import { splitLines } from '../../src/record/line.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -233,6 +234,31 @@ test('while another process writes to the catalog and does not end, appends go o
   other.exec('ROLLBACK')
   other.close()
   expect(await found(store)).toEqual(['m a', 'm b'])
+})
+
+test('while another process writes to the catalog and does not end, memories are told and found as before', async () => {
+  const store = await open()
+  for (const [id, content] of [
+    ['a', 'I prefer trains.'],
+    ['b', 'My name is Kim.'],
+  ] as const) {
+    const session = await store.session(id)
+    await session.append({ role: 'user', content })
+    await session.commit()
+  }
+  await new Worker(store).drain()
+  const told = await store.memories()
+  expect(told).toHaveLength(2)
+  const found = async () => (await store.search('trains', { kinds: ['memory'] })).hits.map(({ memory }) => memory)
+  const [trains] = await found()
+  expect(told.map(({ id }) => id)).toContain(trains)
+  const other = new Database(database())
+  other.exec('BEGIN IMMEDIATE')
+  await fill(store, 'c')
+  expect(await store.memories()).toEqual(told)
+  expect(await found()).toEqual([trains])
+  other.exec('ROLLBACK')
+  other.close()
 })
 
 test('where the catalog cannot lie beside the store, everything works all the same, from a temporary one', async () => {

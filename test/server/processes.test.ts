@@ -5,6 +5,22 @@ import { connect } from '../../src/client/index.ts'
 import { Cli } from '../cli/holdfast.ts'
 import { ServerProcess, storeDirectory } from './process.ts'
 
+test('the audit of a server is printed from elsewhere', async () => {
+  const server = await ServerProcess.start(storeDirectory())
+  const store = connect(server.url, { key: server.key })
+  await (await store.session('s')).append({ role: 'user', content: 'Quagmire' })
+  const cli = new Cli()
+  cli.extra = { HOLDFAST_STORE: server.url, HOLDFAST_KEY: server.key }
+  const { stdout } = await cli.run(['audit', '--json'])
+  const entries = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { action: string; session_id: string | null })
+  expect(entries.filter(({ action }) => action === 'POST /sessions/{id}/messages')).toMatchObject([{ session_id: 's', status: 200 }])
+  expect(stdout).not.toContain('Quagmire')
+  await store.close()
+})
+
 test('two servers on one directory behave as one', async () => {
   const directory = storeDirectory()
   const first = await ServerProcess.start(directory)

@@ -5,9 +5,10 @@ import { Application } from './application.ts'
 test('quotas are set by an operator, enforced with 429, and counted; a key has its own', async () => {
   const metrics = new Metrics()
   const app = await Application.open({ metrics, quotas: (limit, of) => metrics.quotaRefused(limit, of) })
-  expect((await app.get('/quota')).result).toEqual({ sessions: null, bytes: null, messages_per_minute: null })
+  const unlimited = { sessions: null, bytes: null, messages_per_minute: null }
+  expect((await app.get('/quota')).result).toEqual({ ...unlimited, used: { sessions: 0, bytes: 0 } })
   const put = await app.send('PUT', '/quota', { body: { sessions: 1 } })
-  expect(put.result).toEqual({ sessions: 1, bytes: null, messages_per_minute: null })
+  expect(put.result).toMatchObject({ ...unlimited, sessions: 1 })
   await app.post('/sessions', { session_id: 'a' })
   expect(await app.post('/sessions', { session_id: 'b' })).toMatchObject({
     status: 429,
@@ -36,9 +37,16 @@ test('a key has its own quota of sessions and bytes, over every way of writing, 
   const key = await app.newKey({ scope: 'write' })
   const [made] = (await app.get('/keys')).result.filter(({ scope }: { scope: string }) => scope === 'write')
   const set = (limits: object) => app.send('PUT', '/quota', { body: { ...limits, key_id: made.key_id } })
-  expect((await set({ sessions: 2, bytes: 5000 })).result).toEqual({ sessions: 2, bytes: 5000, messages_per_minute: null })
+  expect((await app.get(`/quota?key_id=${made.key_id}`)).result.used).toBeNull()
+  expect((await set({ sessions: 2, bytes: 5000 })).result).toEqual({
+    sessions: 2,
+    bytes: 5000,
+    messages_per_minute: null,
+    used: { sessions: 0, bytes: 0 },
+  })
   await app.post('/sessions', { session_id: 'a' }, { key })
   await app.post('/sessions/b/messages', { role: 'user', content: 'x' }, { key })
+  expect((await app.get(`/quota?key_id=${made.key_id}`)).result.used).toMatchObject({ sessions: 2 })
   const no = { status: 429, error: { code: 'RESOURCE_EXHAUSTED', details: { quota: 'sessions', of: 'key', limit: 2, used: 2 } } }
   expect(await app.post('/sessions', { session_id: 'c' }, { key })).toMatchObject(no)
   expect(await app.post('/sessions/c/messages', { role: 'user', content: 'x' }, { key })).toMatchObject(no)
@@ -60,6 +68,24 @@ test('a key has its own quota of sessions and bytes, over every way of writing, 
   expect((await app.post('/sessions/a/messages', { role: 'user', content }, { key })).status).toBe(200)
   await set({ bytes: 5000 })
   expect((await app.post('/sessions/a/messages', { role: 'user', content }, { key })).status).toBe(200)
+})
+
+test('how long a space keeps things is set by an operator, told, and gone by', async () => {
+  const app = await Application.open()
+  const never = { delete_idle_after_seconds: null, drop_archives_after_seconds: null, purge_deleted_after_seconds: null }
+  expect((await app.get('/retention')).result).toEqual(never)
+  const put = await app.send('PUT', '/retention', { body: { delete_idle_after_seconds: 0, purge_deleted_after_seconds: 60 } })
+  expect(put.result).toEqual({ ...never, delete_idle_after_seconds: 0, purge_deleted_after_seconds: 60 })
+  await app.post('/sessions', { session_id: 'a' })
+  expect((await app.post('/expire', { dry_run: true })).result).toMatchObject([{ session_id: 'a', action: 'deleted', dry_run: true }])
+  expect((await app.get('/sessions/a')).status).toBe(200)
+  expect((await app.post('/expire', { delete_idle_after_seconds: 3600 })).result).toEqual([])
+  expect((await app.post('/expire', {})).result).toMatchObject([{ session_id: 'a', action: 'deleted', dry_run: false }])
+  const other = await app.newKey({ scope: 'admin', space: 'elsewhere' })
+  expect((await app.get('/retention', { key: other })).result).toEqual(never)
+  expect((await app.send('PUT', '/retention', { body: {}, key: await app.newKey({ scope: 'write' }) })).status).toBe(403)
+  expect((await app.send('PUT', '/retention', { body: { delete_idle_after_seconds: -1 } })).status).toBe(400)
+  expect((await app.send('PUT', '/retention', { body: {} })).result).toEqual(never)
 })
 
 test('the audit is handed out to an operator of the space, with reads of shares, and says nothing of what was said', async () => {

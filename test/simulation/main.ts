@@ -1,6 +1,7 @@
 /**
  * npm run simulate -- --seeds N --from S: runs N seeds and prints what broke. With --trace FILE, writes every event of the last seed that
- * did to a file. With --store, the runs are those of the whole store instead of the bare journal. Ends with 1 if anything broke.
+ * did to a file. With --store, the runs are those of the whole store instead of the bare journal; with --workers, workers are among its clients.
+ * Ends with 1 if anything broke.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     trace: { type: 'string' },
     trouble: { type: 'string' },
     store: { type: 'boolean', default: false },
+    workers: { type: 'boolean', default: false },
     'until-broken': { type: 'boolean', default: false },
     quiet: { type: 'boolean', default: false },
   },
@@ -24,7 +26,7 @@ const from = Number(values.from)
 const seeds = Number(values.seeds)
 const focus = [...TROUBLES, ...SPECIAL_TROUBLES].find((trouble) => trouble === values.trouble)
 if (values.trouble !== focus || !Number.isSafeInteger(from) || !Number.isSafeInteger(seeds) || seeds < 1) {
-  console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--store] [--trouble KIND] [--until-broken] [--trace FILE]')
+  console.error('Usage: npm run simulate -- [--seeds N] [--from S] [--store [--workers]] [--trouble KIND] [--until-broken] [--trace FILE]')
   process.exit(2)
 }
 
@@ -33,10 +35,8 @@ const sum = { steps: 0, attempts: 0, acknowledged: 0, kills: 0, powerLosses: 0, 
 let broken = 0
 let done = 0
 for (let seed = from; seed < from + seeds; seed++) {
-  const report = await (values.store ? simulateStore : simulate)(seed, {
-    trace: values.trace !== undefined,
-    ...(focus === undefined ? {} : { focus }),
-  })
+  const options = { trace: values.trace !== undefined, ...(focus === undefined ? {} : { focus }) }
+  const report = await (values.store ? simulateStore(seed, { ...options, workers: values.workers }) : simulate(seed, options))
   done++
   for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += report[key]
   if (report.findings.length > 0) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
@@ -59,6 +59,35 @@ test.skipIf(!tmpfs.available)(
       await reader.close()
       mount.remount('rw')
     }
+  },
+)
+
+test.skipIf(!tmpfs.available)(
+  'a catalog cannot be made anew on a full disk: the old one goes on, and nothing is left of the attempt',
+  async () => {
+    const { mount, directory } = onMount()
+    const store = await openStore(directory)
+    for (let i = 0; i < 50; i++) {
+      const messages = Array.from({ length: 40 }, (_, j) => ({
+        id: `m${i}x${j}`,
+        content: `a needle ${i * j} ${'some words '.repeat(20)}`,
+      }))
+      await (await store.session(`s${i}`)).append(messages)
+    }
+    while ((await store.search('needle')).lag !== null);
+    const files = (): string[] => readdirSync(directory).filter((name) => name.startsWith('catalog.db') && !/-(?:wal|shm)$/.test(name))
+    const before = files()
+    const ballast = join(mount.directory, 'ballast')
+    const { bavail, bsize } = statfsSync(mount.directory)
+    writeFileSync(ballast, Buffer.alloc((bavail - 8) * bsize))
+    await expect(store.rebuildCatalog()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect(files()).toEqual(before)
+    expect((await store.list({ limit: 1, count: true })).total).toBe(50)
+    expect((await store.search('needle')).hits).toHaveLength(20)
+    rmSync(ballast)
+    expect(await store.rebuildCatalog()).toBe(50)
+    expect((await store.search('needle')).hits).toHaveLength(20)
+    await store.close()
   },
 )
 

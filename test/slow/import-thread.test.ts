@@ -23,7 +23,11 @@ function conversation(): Buffer {
   const line = (text: string | Buffer): void => void lines.push(Buffer.from(text), Buffer.from('\n'))
   for (let i = 0; i < 6000; i++) {
     const timestamp = `2026-11-15T09:${String(Math.floor(i / 60) % 60).padStart(2, '0')}:${String(i % 60).padStart(2, '0')}.123456`
-    const message = { role: i % 2 === 0 ? 'user' : 'assistant', content: `${i} "quoted"\n ünï ${'and so on '.repeat(80)}`, timestamp }
+    const message = {
+      role: i % 2 === 0 ? 'user' : 'assistant',
+      content: `${i} "quoted"\n ${i % 3 === 0 ? 'ünï' : 'uni'} ${'and so on '.repeat(80)}`,
+      timestamp,
+    }
     line(i % 7 === 0 ? JSON.stringify(message, null, 1).replaceAll('\n', ' ') : JSON.stringify(message))
     if (i % 500 === 0) line(JSON.stringify(message))
     if (i % 1000 === 3) line('{"role":"user","content":"to')
@@ -86,4 +90,31 @@ test('a library user who stops in the middle leaves no thread behind, and the ne
   expect(first).toBeGreaterThan(0)
   expect(second).toBeGreaterThan(0)
   expect(first + second).toBe(6024)
+})
+
+test('the thread of one import reads for the next, and holds up no process that is done', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-thread-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const files = ['cli_one.jsonl', 'cli_two.jsonl'].map((name) => join(directory, name))
+  // The second is not the first, which would be known.
+  for (const [i, file] of files.entries()) writeFileSync(file, Buffer.concat([conversation(), Buffer.from('\n'.repeat(i))]))
+  const script = `
+    import { openStore, sourcesAt } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
+    let threads = 0
+    process.on('worker', () => threads++)
+    const store = await openStore(${JSON.stringify(join(directory, 'store'))})
+    const counts = []
+    for (const file of ${JSON.stringify(files)}) {
+      for await (const { messages } of store.import(sourcesAt([file]))) counts.push(messages)
+    }
+    await store.close()
+    const doneAt = performance.now()
+    process.on('exit', () => console.log(JSON.stringify({ threads, counts, waitedMs: performance.now() - doneAt })))`
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 60_000 })
+  expect(ended.stderr).toBe('')
+  const { threads, counts, waitedMs } = JSON.parse(ended.stdout) as { threads: number; counts: number[]; waitedMs: number }
+  expect(threads).toBe(1)
+  expect(counts).toEqual([6024, 6024])
+  // Well before the thread would end by itself.
+  expect(waitedMs).toBeLessThan(5000)
 })

@@ -13,10 +13,23 @@ test('700 seeds of the real store on the simulated machine break no promise, and
   }
 })
 
+test('400 seeds with workers too: every archive has one summary in the end, of what it took, whoever died with it', async () => {
+  for (const { code, output } of await Promise.all([
+    runProcess(1, 200, '--store', '--workers'),
+    runProcess(201, 200, '--store', '--workers'),
+  ])) {
+    console.log(output.trim())
+    expect(output).toMatch(/^200 seeds from \d+ in [\d.]+ s: 0 broken/m)
+    expect(code).toBe(0)
+  }
+})
+
 test('a seed of the store replays to the same events', async () => {
   const [one, two] = [await simulateStore(7, { trace: true }), await simulateStore(7, { trace: true })]
   expect(one.trace.length).toBeGreaterThan(100)
   expect(two.trace).toEqual(one.trace)
+  const [three, four] = [await simulateStore(7, { trace: true, workers: true }), await simulateStore(7, { trace: true, workers: true })]
+  expect(four.trace).toEqual(three.trace)
 })
 
 /** How many seeds a bug may survive. */

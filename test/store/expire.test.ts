@@ -48,6 +48,29 @@ test('what was idle is deleted, what was deleted is purged, and a dry run only t
   await expect((await store.session('gone')).restore()).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('a space has a policy, which is used where no time is given, and belongs to that space alone', async () => {
+  const { store, pass } = await openAt()
+  expect(await store.retention()).toEqual({})
+  const policy = { deleteIdleAfterMs: 10 * DAY, purgeDeletedAfterMs: 0 }
+  expect(await store.setRetention(policy)).toEqual(policy)
+  await store.create({ id: 'idle' })
+  await (await store.create({ id: 'gone' })).delete()
+  await store.in('other').create({ id: 'elsewhere' })
+  pass(11 * DAY)
+  expect(await told(store, { dryRun: true })).toEqual(['gone purged', 'idle deleted'])
+  // Who names a time means that one and no other.
+  expect(await told(store, { deleteIdleAfterMs: 20 * DAY })).toEqual([])
+  expect(await told(store.in('other'), {})).toEqual([])
+  expect(await told(store, {})).toEqual(['gone purged', 'idle deleted', 'idle purged'])
+  expect(await store.setRetention({})).toEqual({})
+  pass(100 * DAY)
+  await store.create({ id: 'new' })
+  pass(100 * DAY)
+  expect(await told(store, {})).toEqual([])
+  await expect(store.setRetention({ deleteIdleAfterMs: -1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  await expect(store.setRetention({ days: 3 } as object)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+})
+
 test('what a session says of itself comes first, also where the space says nothing', async () => {
   const { store, pass } = await openAt()
   await store.create({ id: 'short', policies: { retention: { delete_idle_after: 86_400 } } })

@@ -73,6 +73,61 @@ test('messages a minute are let in as they fade, and a caller is told when to co
   await store.close()
 })
 
+test('many that come at once are not let in beyond the limit', async () => {
+  const store = await openStore('memory:', { clock: standing(), quotas: true })
+  await store.setQuota({ sessions: 5 })
+  const made = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => store.create({ id: `s${i}` })))
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+  expect(await store.quotaUsage()).toMatchObject({ sessions: 5 })
+  await store.setQuota({})
+  await store.setQuota({ sessions: 3 }, { key: 'k' })
+  const others = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => store.withKey('k').create({ id: `k${i}` })))
+  expect(others.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+  await store.close()
+})
+
+test('messages a minute are those of all processes together', async () => {
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const clock = standing()
+  const [one, other] = [await openStore(where, { clock, quotas: true }), await openStore(where, { clock, quotas: true })]
+  await one.setQuota({ messagesPerMinute: 60 })
+  clock.ms += 1000
+  const spend = async (store: Store): Promise<number> => {
+    const session = await store.session('s')
+    for (let count = 0; ; count++) {
+      try {
+        await session.append({ role: 'user', content: 'x' })
+      } catch (error) {
+        expect(error).toMatchObject({ code: EXHAUSTED, details: { quota: 'messages_per_minute' } })
+        return count
+      }
+    }
+  }
+  const session = await other.session('s')
+  await session.append({ role: 'user', content: 'x' })
+  const first = await spend(one)
+  expect(first).toBeGreaterThan(50)
+  // Who has not looked for a while is told too late of a tenth at most.
+  expect(await spend(other)).toBeLessThan(8)
+  clock.ms += 30_000
+  const later = (await spend(one)) + (await spend(other))
+  expect(later).toBeGreaterThan(20)
+  expect(later).toBeLessThan(38)
+  await Promise.all([one.close(), other.close()])
+})
+
+test('what is used is told of a space, and of a key from when it has a limit', async () => {
+  const store = await openStore('memory:', { quotas: true })
+  await (await store.session('a')).append({ role: 'user', content: 'x' })
+  expect(await store.quotaUsage()).toMatchObject({ sessions: 1, bytes: expect.any(Number) })
+  expect(await store.quotaUsage({ key: 'k' })).toBeNull()
+  await store.setQuota({ sessions: 3 }, { key: 'k' })
+  await (await store.withKey('k').session('b')).append({ role: 'user', content: 'x' })
+  expect(await store.quotaUsage({ key: 'k' })).toMatchObject({ sessions: 1 })
+  await store.close()
+})
+
 test('without `quotas` nobody is refused, and what was set can be read and taken away', async () => {
   const store = await openStore('memory:')
   expect(await store.quota()).toEqual({})

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { sessionPath } from '../shell/format.ts'
 import { attempt, copy, notify } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
+import { EraseDialog } from './erase-dialog.tsx'
 import type { MessageDeeds } from './message-row.tsx'
 import type { StoredMessage } from './model.ts'
 import { RawRecord } from './raw-record.tsx'
@@ -13,6 +14,7 @@ export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly d
   const [, go] = useLocation()
   const mayWrite = useMayWrite()
   const [raw, setRaw] = useState<StoredMessage>()
+  const [erasing, setErasing] = useState<StoredMessage>()
   const deeds = useMemo((): MessageDeeds => {
     const link = (message: string): void =>
       void copy(`${location.origin}${sessionPath(id)}?m=${encodeURIComponent(message)}`, 'Copied a link to this message.')
@@ -20,6 +22,7 @@ export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly d
     return {
       link,
       raw: setRaw,
+      erase: setErasing,
       fork: (message) =>
         void attempt(async () => {
           const fork = await (await server.session(id)).fork({ at: message })
@@ -34,5 +37,11 @@ export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly d
         ),
     }
   }, [id, mayWrite, go])
-  return { deeds, dialogs: raw === undefined ? null : <RawRecord session={id} message={raw} onClose={() => setRaw(undefined)} /> }
+  const dialogs = (
+    <>
+      {raw !== undefined && <RawRecord session={id} message={raw} onClose={() => setRaw(undefined)} />}
+      {erasing !== undefined && <EraseDialog session={id} message={erasing} onClose={() => setErasing(undefined)} />}
+    </>
+  )
+  return { deeds, dialogs }
 }

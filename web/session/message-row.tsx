@@ -12,6 +12,7 @@ export interface MessageDeeds {
   readonly fork?: (id: string) => void
   readonly revert?: (id: string) => void
   readonly raw?: (message: StoredMessage) => void
+  readonly erase?: (message: StoredMessage) => void
 }
 
 interface MessageProps {
@@ -47,6 +48,7 @@ export function MessageRow({ message, model, folds, deeds, isTarget }: MessagePr
         <time className="dim" dateTime={at} title={longTime(at)}>
           {ago(at)}
         </time>
+        {message.erased === true && <span className="badge">erased</span>}
         {message.replaced && <span className="badge">edited</span>}
         <span className="deeds">
           {view.text !== '' && <Deed icon="copy" label="Copy the text" onClick={() => void copy(view.text)} />}
@@ -54,6 +56,9 @@ export function MessageRow({ message, model, folds, deeds, isTarget }: MessagePr
           {deeds.fork !== undefined && <Deed icon="fork" label="Fork from here" onClick={() => deeds.fork?.(id)} />}
           {deeds.revert !== undefined && <Deed icon="undo" label="Revert to here" onClick={() => deeds.revert?.(id)} />}
           {deeds.raw !== undefined && <Deed icon="code" label="Show the raw record" onClick={() => deeds.raw?.(message)} />}
+          {deeds.erase !== undefined && message.erased !== true && (
+            <Deed icon="erase" label="Erase for ever…" onClick={() => deeds.erase?.(message)} />
+          )}
         </span>
       </header>
       {view.reasoning !== '' && (
@@ -90,7 +95,7 @@ function isBlank({ text, reasoning, calls, results, media }: ReturnType<Transcri
 }
 
 interface DeedProps {
-  readonly icon: 'copy' | 'link' | 'fork' | 'undo' | 'code'
+  readonly icon: 'copy' | 'link' | 'fork' | 'undo' | 'code' | 'erase'
   readonly label: string
   readonly onClick: () => void
 }

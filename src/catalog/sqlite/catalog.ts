@@ -192,6 +192,11 @@ export class SqliteCatalog implements Catalog {
     this.#database.run(`DELETE FROM meta WHERE key = 'remains'`)
     this.#database.exec(`INSERT INTO words (words) VALUES ('optimize')`)
     this.#database.exec('VACUUM')
+    this.emptyLog()
+  }
+
+  /** Has everything in the file itself, and nothing in the log beside it. */
+  emptyLog(): void {
     const [log] = this.#database.all('PRAGMA wal_checkpoint(TRUNCATE)')
     if (log?.busy === 1) throw new CatalogUnavailable('busy', 'Another process reads the catalog, so that its log cannot be emptied.')
   }

@@ -154,6 +154,8 @@ function unbound(row: Row): Row {
 
 /** SQLite's primary result codes. */
 const [ERROR, BUSY, LOCKED, CORRUPT, CONSTRAINT, NOT_A_DATABASE] = [1, 5, 6, 11, 19, 26]
+/** A file that ends before it says it does. */
+const SHORT_READ = 522
 
 function guarded<T>(call: () => T): T {
   try {
@@ -167,7 +169,8 @@ function guarded<T>(call: () => T): T {
       throw new CatalogUnavailable(isFound ? 'unwritable' : 'absent', `SQLite cannot be used here: ${message}`, { cause: error })
     }
     // A statement that does not fit, or a row that was there: the tables are not those that this software makes, or contradict themselves.
-    if ([CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff)) throw new CatalogBroken(`SQLite: ${message}`, { cause: error })
+    if (code === SHORT_READ || [CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff))
+      throw new CatalogBroken(`SQLite: ${message}`, { cause: error })
     throw new CatalogUnavailable([BUSY, LOCKED].includes(code & 0xff) ? 'busy' : 'unwritable', `SQLite: ${message}`, { cause: error })
   }
 }

@@ -4,6 +4,7 @@
  *     catalog.db -> catalog.db.<random>      a link, and the database itself
  *     catalog.db.<random>-wal, …-shm         SQLite's own
  *     catalog.db.<random>.draft              one that is being made anew, beside the one in use
+ *     catalog.db.turn                        there while somebody lets the link lead elsewhere; tells who
  *
  * A database that is made anew has a new name, and the link is moved to it at once. So whoever still has the old one open shares no file
  * with the new one: SQLite finds its companions by name, and two databases that shared them would spoil each other. Removing `catalog.db`
@@ -11,14 +12,21 @@
  *
  * Where there are no links (some Windows), `catalog.db` is the database itself; there, a file that is open cannot be removed.
  */
-import { open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
+import { open, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogUnavailable } from '../../engine/catalog.ts'
 import type { Ids } from '../../engine/ids.ts'
 
 const LINK = 'catalog.db'
 const DRAFT = '.draft'
+const TURN = `${LINK}.turn`
+/** How often it is looked whether another one is done. It takes milliseconds: one that lasts longer than this has been left behind by the dead. */
+const LOOK_MS = 10
+const TURN_MS = 30_000
 const PID_DIGITS = 8
+/** What SQLite puts beside a database, named like it. */
+const COMPANIONS = ['-wal', '-shm', '-journal']
 
 /** The path of the database; undefined if there is none. */
 export async function currentFile(directory: string): Promise<string | undefined> {
@@ -38,7 +46,7 @@ export async function currentFile(directory: string): Promise<string | undefined
 
 /** Makes a new, empty database file, lets the link lead to it, and removes those before it. */
 export async function newFile(directory: string, ids: Ids): Promise<string> {
-  return attempt(async () => {
+  return inTurn(directory, async () => {
     const name = `${LINK}.${ids.hex(16)}`
     await (await open(join(directory, name), 'wx', 0o600)).close()
     return leadTo(directory, name)
@@ -64,8 +72,13 @@ export async function draftFile(directory: string, ids: Ids): Promise<string> {
 /** Puts a database that was made in such a file, and is closed, in the place of the one in use. Durable before the link leads to it. */
 export async function publishDraft(directory: string, path: string): Promise<void> {
   await attempt(async () => {
+    // Under its new name it would be without them. They may be left behind, empty: what is in the log would be lost.
+    if (await isFilled(`${path}-wal`)) throw new Error('its log is not empty.')
+    for (const companion of COMPANIONS) await rm(`${path}${companion}`, { force: true })
     const handle = await open(path, 'r+')
     await handle.sync().finally(() => handle.close())
+  })
+  await inTurn(directory, async () => {
     const name = basename(path).slice(0, -DRAFT.length)
     await rename(path, join(directory, name))
     try {
@@ -78,7 +91,7 @@ export async function publishDraft(directory: string, path: string): Promise<voi
 }
 
 export async function removeDraft(path: string): Promise<void> {
-  for (const companion of ['', '-wal', '-shm', '-journal']) await rm(`${path}${companion}`, { force: true }).catch(() => undefined)
+  for (const companion of ['', ...COMPANIONS]) await rm(`${path}${companion}`, { force: true }).catch(() => undefined)
 }
 
 async function leadTo(directory: string, name: string): Promise<string> {
@@ -99,7 +112,7 @@ async function leadTo(directory: string, name: string): Promise<string> {
 /** Databases that no link leads to. One that is still open somewhere goes on existing for those who have it. */
 async function removeOthers(directory: string, current: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (!name.startsWith(LINK) || name === LINK || name.startsWith(current) || isDraft(name)) continue
+    if (!name.startsWith(LINK) || name === LINK || name === TURN || name.startsWith(current) || isDraft(name)) continue
     await rm(join(directory, name), { force: true }).catch(() => undefined)
   }
 }
@@ -132,6 +145,40 @@ async function isFilled(path: string): Promise<boolean> {
       throw error
     },
   )
+}
+
+/**
+ * One after the other: who removes what no link leads to must not meet one to which another process is about to let it lead. Of a process that has died
+ * in between, the turn is over.
+ */
+async function inTurn<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const turn = join(directory, TURN)
+  while (!(await attempt(() => taken(turn)))) await sleep(LOOK_MS)
+  try {
+    return await attempt(work)
+  } finally {
+    await rm(turn, { force: true }).catch(() => undefined)
+  }
+}
+
+async function taken(turn: string): Promise<boolean> {
+  try {
+    const file = await open(turn, 'wx', 0o600)
+    // On a full disk it says nothing, and is a turn all the same.
+    await file.writeFile(String(process.pid)).catch(() => undefined)
+    await file.close()
+    return true
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    const holder = Number(await readFile(turn, 'utf8').catch(() => ''))
+    const begunMs = await stat(turn).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Date.now(),
+    )
+    // One that was just made says nothing yet. Numbers come again, so that a living process is no proof for long.
+    if ((holder > 0 && !isAlive(holder)) || Math.abs(Date.now() - begunMs) > TURN_MS) await rm(turn, { force: true })
+    return false
+  }
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<T> {

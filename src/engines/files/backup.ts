@@ -70,6 +70,9 @@ export async function restoreBackup(
   return done
 }
 
+/** No segment, and not counted as one. */
+const IDENTITY = 'holdfast.json'
+
 class Backup {
   readonly #disk: Disk
   readonly #from: string
@@ -77,7 +80,8 @@ class Backup {
   readonly #options: BackupOptions
   readonly #seen = new Set<string>()
   readonly #differing = new Set<string>()
-  #copied = 0
+  /** By their paths: each round looks at all of them again. */
+  readonly #copied = new Set<string>()
   #unchanged = 0
   #copiedBytes = 0
   #damagedLines = 0
@@ -92,7 +96,7 @@ class Backup {
   get done(): BackedUp {
     return {
       sessions: this.#seen.size,
-      copied: this.#copied,
+      copied: this.#copied.size,
       unchanged: this.#unchanged,
       copiedBytes: this.#copiedBytes,
       damagedLines: this.#damagedLines,
@@ -105,7 +109,7 @@ class Backup {
     this.#unchanged = 0
     this.#damagedLines = 0
     await makeDirectories(this.#disk, join(this.#to, 'sessions'))
-    await this.#copy('holdfast.json')
+    await this.#copy(IDENTITY)
     let isNew = false
     for await (const journal of journals(this.#disk, this.#from, this.#options.part ?? 'sessions')) {
       this.#options.signal?.throwIfAborted()
@@ -127,7 +131,7 @@ class Backup {
     const kept = await read(this.#disk, join(this.#to, path))
     for (const line of splitLines(bytes, 0).lines) if (isRotten(line.bytes)) this.#damagedLines++
     if (kept?.equals(bytes) === true) {
-      this.#unchanged++
+      if (!this.#copied.has(path) && path !== IDENTITY) this.#unchanged++
       return
     }
     if (kept !== undefined && !(bytes.length > kept.length && bytes.subarray(0, kept.length).equals(kept))) {
@@ -135,7 +139,7 @@ class Backup {
       return
     }
     await this.#put(path, bytes)
-    this.#copied++
+    if (path !== IDENTITY) this.#copied.add(path)
     this.#copiedBytes += bytes.length - (kept?.length ?? 0)
   }
 

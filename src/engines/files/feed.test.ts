@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
+import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -70,7 +70,7 @@ test('what is announced together is written together, each name once, and told t
   await feed.announce('first')
   const cursor = await cursorOf(feed)
   await Promise.all(['a', 'b', 'a'].map((name) => feed.announce(name)))
-  expect(written).toEqual(['\n["first"]\n', '\n["a"]\n\n["b"]\n'])
+  expect(written).toEqual(['\n["first","9271ee57"]\n', '\n["a","e8b7be43"]\n\n["b","71beeff9"]\n'])
   await feed.announce('a')
   expect(written).toHaveLength(3)
   expect(await named(feed, cursor)).toEqual({ names: ['a', 'b'], reset: false })
@@ -299,4 +299,29 @@ test('a feed that cannot be read is told, and not taken for a quiet one', async 
   let listed = 0
   const deaf = await open({ ...nodeDisk, list: (path) => (listed++ === 0 ? nodeDisk.list(path) : broken('EACCES')) })
   await expect(deaf.changes(cursor)).rejects.toMatchObject({ code: 'UNREADABLE' })
+})
+
+test('a bit that rots in the feed hides nothing: what it told is told all the same, or everybody looks everywhere', async () => {
+  const [writer, reader] = [await open(), await open()]
+  const cursor = await cursorOf(reader)
+  await writer.announce('a')
+  const file = join(directory, (await feedFiles())[0] as string)
+  await writer.announce('b')
+  const whole = await readFile(file)
+  const end = whole.indexOf('["b"')
+  for (let bit = 0; bit < end * 8; bit++) {
+    const rotten = Buffer.from(whole)
+    rotten[bit >> 3] = (rotten[bit >> 3] as number) ^ (1 << (bit & 7))
+    await writeFile(file, rotten)
+    const told = await named(reader, cursor)
+    expect(told.reset || told.names.join() === 'a,b', `bit ${bit}: ${JSON.stringify(told)}`).toBe(true)
+  }
+})
+
+test('what software has announced that wrote no checksums is told', async () => {
+  const feed = await open()
+  await feed.announce('first')
+  const cursor = await cursorOf(feed)
+  await appendFile(join(directory, (await feedFiles())[0] as string), '\n["old"]\n')
+  expect(await named(feed, cursor)).toEqual({ names: ['old'], reset: false })
 })

@@ -3,14 +3,17 @@
  * restart of the machine it is not trusted.
  *
  *     feed/epoch.<boot>.<random>                an empty file whose name is the epoch
- *     feed/<8 digits>.<random>.jsonl            lines of ["<journal name>"]; the highest number is written to
+ *     feed/<8 digits>.<random>.jsonl            lines of ["<journal name>","<its crc>"]; the highest number is written to
  *
+ * A line that rotted could name another journal, or none: it has a checksum, and whoever meets one that does not fit looks everywhere. Lines of software
+ * that wrote none are taken as they are.
  * A cursor is an epoch and an offset in each file. One that names another epoch, or a file that was trimmed, may have missed something
  * and is answered with a reset. Writers announce before they acknowledge; one that cannot announce starts a new epoch instead, which
  * takes a rename and therefore no space. Where no epoch of this boot is and none can be made (a read-only mount, a full disk after a
  * restart), the store can be read all the same, and every answer is a reset.
  */
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Changes } from '../../engine/port.ts'
@@ -67,7 +70,7 @@ export class Feed {
 
   /** A write takes as long for many lines as for one: of sessions that are appended to together, all are told in one. */
   #announceWaiting(): Promise<void> | undefined {
-    const lines = Buffer.from([...this.#waiting].map((name) => `\n["${name}"]\n`).join(''))
+    const lines = Buffer.from([...this.#waiting].map((name) => `\n["${name}","${checksumOf(name)}"]\n`).join(''))
     this.#waiting.clear()
     this.#announcing = undefined
     if (this.#written(lines)) return undefined
@@ -245,10 +248,16 @@ function feedFiles(names: readonly string[]): string[] {
 function parseLine(bytes: Uint8Array): string | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'))
-    return Array.isArray(value) && typeof value[0] === 'string' ? value[0] : undefined
+    if (!Array.isArray(value) || typeof value[0] !== 'string') return undefined
+    const [name, checksum = checksumOf(name)] = value as [string, string?]
+    return checksum === checksumOf(name) ? name : undefined
   } catch {
     return undefined
   }
+}
+
+function checksumOf(name: string): string {
+  return crc32(name).toString(16).padStart(8, '0')
 }
 
 function parseCursor(cursor: string | undefined): Cursor | undefined {

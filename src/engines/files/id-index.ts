@@ -245,7 +245,11 @@ export class IdIndex {
   async #make(source: InMemory): Promise<Source> {
     const { first, end, count, memory } = source
     const range = { first, end, count }
-    const file = await this.#write(range, [encodeEntries([...memory.values()])]).catch(() => undefined)
+    // Encoded once the file is open, and not before: whoever has sealed the segment goes on meanwhile.
+    const pieces = function* (): Generator<Buffer> {
+      yield encodeEntries([...memory.values()])
+    }
+    const file = await this.#write(range, pieces()).catch(() => undefined)
     return file === undefined ? source : { ...range, file }
   }
 

@@ -56,6 +56,8 @@ export class FilesJournal implements Journal {
   readonly #directory: string
   /** The last segment that this handle has made. */
   #made: number | undefined
+  /** It had a segment once: then its directory is there for good. */
+  #isThere = false
 
   constructor(name: string, parts: JournalParts) {
     this.name = name
@@ -125,7 +127,7 @@ export class FilesJournal implements Journal {
 
   roll(first: number, preamble: Uint8Array, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<void> {
     return this.#parts.track(async () => {
-      const isNew = (await this.#segments()).length === 0
+      const isNew = !this.#isThere && (await this.#segments()).length === 0
       if (isNew) await this.#parts.directories.make(`sessions/${this.name}`)
       const open = await this.#hold(first, true)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
@@ -273,8 +275,10 @@ export class FilesJournal implements Journal {
     return this.#parts.segments.holdNow(this.#directory, segment)
   }
 
-  #hold(segment: number, create = false): Promise<Segment | undefined> {
-    return this.#parts.segments.hold(this.#directory, segment, create)
+  async #hold(segment: number, create = false): Promise<Segment | undefined> {
+    const open = await this.#parts.segments.hold(this.#directory, segment, create)
+    this.#isThere ||= open !== undefined
+    return open
   }
 
   /**

@@ -3,7 +3,18 @@ import { hash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
-import { erasedFields, expiredFields, purgedFields, type QuotaFields, quotaFields, quotaOf } from '../../wire/operations.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  erasedFields,
+  expiredFields,
+  purgedFields,
+  type QuotaUsageFields,
+  quotaFields,
+  quotaOf,
+  type RetentionFields,
+  retentionFields,
+  retentionPolicyOf,
+} from '../../wire/operations.ts'
 import { auditFields, readAudit } from '../audit.ts'
 import { given } from '../given.ts'
 import { derivedSecret, keyFields } from '../keys.ts'
@@ -197,34 +208,63 @@ const purge = route({
   },
 })
 
+const seconds = z.number().min(0).nullable().optional()
+
 const expire = route({
   method: 'post',
   path: '/expire',
   tag: 'admin',
   summary:
-    'Deletes what was idle for long enough, erases the messages of archives that are old enough, and purges what was deleted for long enough; nothing unless it is told how long.',
+    'Deletes what was idle for long enough, erases the messages of archives that are old enough, and purges what was deleted for long enough: after the times given, else after those of the space.',
   scope: 'admin',
   reach: 'space',
   door: true,
   long: true,
   body: z.object({
-    delete_idle_after_seconds: z.number().min(0).optional(),
-    drop_archives_after_seconds: z.number().min(0).optional(),
-    purge_deleted_after_seconds: z.number().min(0).optional(),
+    delete_idle_after_seconds: seconds,
+    drop_archives_after_seconds: seconds,
+    purge_deleted_after_seconds: seconds,
     dry_run: z.boolean().default(false),
   }),
   result: z.array(Expired),
   handle: async ({ store, body }) => {
-    const { delete_idle_after_seconds: idle, drop_archives_after_seconds: archives, purge_deleted_after_seconds: deleted, dry_run } = body
-    const ms = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000)
+    const { dry_run: dryRun } = body
     const result: object[] = []
-    for await (const expired of store.expire({
-      ...given({ deleteIdleAfterMs: ms(idle), dropArchivesAfterMs: ms(archives), purgeDeletedAfterMs: ms(deleted) }),
-      dryRun: dry_run,
-    }))
-      result.push(expiredFields(expired, dry_run))
+    for await (const expired of store.expire({ ...retentionPolicyOf(body), dryRun })) result.push(expiredFields(expired, dryRun))
     return { result }
   },
+})
+
+const retention = z
+  .object({
+    delete_idle_after_seconds: z.number().nullable(),
+    drop_archives_after_seconds: z.number().nullable(),
+    purge_deleted_after_seconds: z.number().nullable(),
+  })
+  .openapi('Retention', { description: 'null: kept for ever' }) satisfies z.ZodType<RetentionFields>
+
+const getRetention = route({
+  method: 'get',
+  path: '/retention',
+  tag: 'admin',
+  summary: 'How long this space keeps things, where `POST /expire` is told no time.',
+  scope: 'admin',
+  reach: 'space',
+  result: retention,
+  handle: async ({ store }) => ({ result: retentionFields(await store.retention()) }),
+})
+
+const putRetention = route({
+  method: 'put',
+  path: '/retention',
+  tag: 'admin',
+  summary: 'Says how long this space keeps things; null for ever. Nothing happens before `POST /expire`.',
+  scope: 'admin',
+  reach: 'space',
+  door: true,
+  body: z.object({ delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }),
+  result: retention,
+  handle: async ({ store, body }) => ({ result: retentionFields(await store.setRetention(retentionPolicyOf(body))) }),
 })
 
 const erase = route({
@@ -261,8 +301,13 @@ const auditEntry = z
   .openapi('AuditEntry')
 
 const quota = z
-  .object({ sessions: count.nullable(), bytes: count.nullable(), messages_per_minute: count.nullable() })
-  .openapi('Quota', { description: 'null: no limit' }) satisfies z.ZodType<QuotaFields>
+  .object({
+    sessions: count.nullable(),
+    bytes: count.nullable(),
+    messages_per_minute: count.nullable(),
+    used: z.object({ sessions: count, bytes: count }).nullable().openapi({ description: 'null: of a key that has a limit on neither' }),
+  })
+  .openapi('Quota', { description: 'null: no limit' }) satisfies z.ZodType<QuotaUsageFields>
 
 const destroyKey = route({
   method: 'delete',
@@ -308,13 +353,13 @@ const getQuota = route({
   method: 'get',
   path: '/quota',
   tag: 'admin',
-  summary: 'How much this space, or one of its keys, may hold and add.',
+  summary: 'How much this space, or one of its keys, may hold and add, and how much of that is used.',
   scope: 'admin',
   reach: 'space',
   query: z.object({ key_id: z.string().optional() }),
   result: quota,
   handle: async ({ parts, principal, store, query: { key_id } }) => ({
-    result: quotaFields(await store.quota(await ownKey(parts, principal, key_id))),
+    result: await quotaWithUsage(store, await ownKey(parts, principal, key_id)),
   }),
 })
 
@@ -329,10 +374,15 @@ const putQuota = route({
   body: z.object({ sessions: quotaLimit, bytes: quotaLimit, messages_per_minute: quotaLimit, key_id: z.string().optional() }),
   result: quota,
   handle: async ({ parts, principal, store, body: { key_id, sessions = null, bytes = null, messages_per_minute = null } }) => {
-    const wanted = quotaOf({ sessions, bytes, messages_per_minute })
-    return { result: quotaFields(await store.setQuota(wanted, await ownKey(parts, principal, key_id))) }
+    const of = await ownKey(parts, principal, key_id)
+    await store.setQuota(quotaOf({ sessions, bytes, messages_per_minute }), of)
+    return { result: await quotaWithUsage(store, of) }
   },
 })
+
+async function quotaWithUsage(store: Store, of: { readonly key?: string }): Promise<QuotaUsageFields> {
+  return { ...quotaFields(await store.quota(of)), used: await store.quotaUsage(of) }
+}
 
 /** A key of the caller's own space. */
 async function ownKey({ keys }: ServerParts, { space }: Principal, key: string | undefined): Promise<{ key?: string }> {
@@ -371,6 +421,8 @@ export const adminRoutes: readonly Route[] = [
   revokeToken,
   purge,
   expire,
+  getRetention,
+  putRetention,
   erase,
   destroyKey,
   audit,

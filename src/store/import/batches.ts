@@ -23,6 +23,8 @@ export interface Batch {
   readonly tokens?: number
   /** The message that the first one follows, if that is not the head; null: none. */
   readonly after?: string | null | undefined
+  /** Called when nobody looks at the messages any more. */
+  readonly release?: (() => void) | undefined
 }
 
 const UNDER_WAY = 6
@@ -42,7 +44,6 @@ export class Batches {
   }
 
   async add(batch: Batch): Promise<void> {
-    if (batch.messages.length === 0) return
     if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, { bytes: bytesOf(batch) })
     if (batch.after !== undefined) await this.flush()
     const parent = batch.after === undefined ? undefined : await this.#pointOf(batch.after)
@@ -107,6 +108,7 @@ export class Batches {
     const outcome = await first.outcome
     if (!('error' in outcome)) {
       this.#count(first.batch, outcome.duplicate)
+      first.batch.release?.()
       return
     }
     if (!isKnownInPart(outcome.error)) throw outcome.error
@@ -115,7 +117,10 @@ export class Batches {
     this.#underWay = []
     await Promise.all(rest.map((one) => one.outcome))
     this.#chain = new Chain()
-    for (const { batch } of [first, ...rest]) await this.#addUnknown(batch)
+    for (const { batch } of [first, ...rest]) {
+      await this.#addUnknown(batch)
+      batch.release?.()
+    }
   }
 
   #count({ messages }: Batch, duplicate: boolean): void {

@@ -37,7 +37,12 @@ export async function* importInto(
     if (options.signal?.aborted === true) return
     try {
       const importer = await run.importerOf(source)
-      if (importer === undefined) yield left(source, null, 'No known format was recognised. Name it with `from`, if it is one.')
+      if (importer === undefined)
+        yield left(
+          source,
+          null,
+          'No known format was recognised. If it has one all the same, name it: `from`, or --from at the command line.',
+        )
       else known.push({ source, importer })
     } catch (error) {
       yield unreadable(source, error)

@@ -2,14 +2,19 @@
 import { parentPort } from 'node:worker_threads'
 import { IMPORTERS } from '../../transfer/importers.ts'
 import type { Importer, Source } from '../../transfer/item.ts'
-import { portable, readied } from '../../transfer/ready.ts'
+import { BATCH_MEMORY_BYTES, portable, readied } from '../../transfer/ready.ts'
 import { type FromReader, type ToReader, UNDER_WAY } from './threaded.ts'
+
+/** So many pieces of memory are kept for what is read next. */
+const SPARE_MOST = 16
 
 /** Who waits for a chunk; they come in the order in which they were asked for. */
 const waiting: ((bytes: Uint8Array | undefined) => void)[] = []
 /** Bunches that were handed out and are not taken yet, and who waits until one is. */
 let handedOut = 0
 let taken: (() => void) | undefined
+/** Memory of messages that are written by now. */
+const spare: ArrayBuffer[] = []
 
 function tell(message: FromReader, memory: ArrayBuffer[] = []): void {
   parentPort?.postMessage(message, memory)
@@ -40,7 +45,7 @@ async function* bytesOf(file: number): AsyncGenerator<Uint8Array> {
 
 async function read(importer: Importer, { name, files }: Extract<ToReader, { kind: 'source' }>): Promise<void> {
   const source: Source = { name, files: files.map((file, index) => ({ ...file, read: () => bytesOf(index) })) }
-  for await (const ready of readied(importer, source)) {
+  for await (const ready of readied(importer, source, spare)) {
     const { items, memory } = portable(ready)
     tell({ kind: 'items', items }, memory)
     if (++handedOut >= UNDER_WAY) await new Promise<void>((resolve) => (taken = resolve))
@@ -54,6 +59,8 @@ parentPort?.on('message', (message: ToReader) => {
     handedOut--
     taken?.()
     taken = undefined
+  } else if (message.kind === 'memory') {
+    if (spare.length < SPARE_MOST && message.memory.byteLength === BATCH_MEMORY_BYTES) spare.push(message.memory)
   } else {
     const importer = IMPORTERS.find(({ name }) => name === message.importer) as Importer
     read(importer, message).catch((error: unknown) => {

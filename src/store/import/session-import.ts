@@ -57,6 +57,8 @@ export class SessionImport {
   #entries: EntryItem[] = []
   #entryBytes = 0
   #calls: ImportedCall[] = []
+  /** Those that are being written: messages go on meanwhile. */
+  #recording: Promise<{ readonly error: unknown } | undefined> = Promise.resolve(undefined)
   #last: string | undefined
   /** Nothing is to be written: the session was deleted here. */
   #closed = false
@@ -192,24 +194,35 @@ export class SessionImport {
   }
 
   async #recordUsages(): Promise<void> {
+    await this.#recorded()
     const calls = this.#calls.splice(0)
     if (calls.length === 0 || this.#closed) return
-    try {
-      await this.#submit({ at: calls.at(-1)?.at }, (terms) => importUsage(terms, calls))
-    } catch (error) {
-      this.#tell(error, `The usage of ${calls.length} calls`)
-    }
+    this.#recording = this.#submit({ at: calls.at(-1)?.at }, (terms) => importUsage(terms, calls)).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+  }
+
+  async #recorded(): Promise<void> {
+    const failure = await this.#recording
+    this.#recording = Promise.resolve(undefined)
+    if (failure !== undefined) this.#tell(failure.error, 'The usage of some calls')
   }
 
   async #addMessages(run: ReadyMessages): Promise<void> {
     this.report.recovered += run.recovered
     this.report.skipped += run.repeated
-    const admitted = this.#admittedMessages(run)
-    if (admitted.messages.length === 0) return
+    const admitted = { ...this.#admittedMessages(run), release: run.release }
+    if (admitted.messages.length === 0) {
+      run.release?.()
+      return
+    }
     const after = run.after === undefined && this.#begin.exact === true ? this.#last : run.after
     this.#last = admitted.messages.at(-1)?.id
-    if (this.#options.dryRun) await this.#countOnly(admitted.messages)
-    else await this.#batches?.add({ ...admitted, after })
+    if (this.#options.dryRun) {
+      await this.#countOnly(admitted.messages)
+      run.release?.()
+    } else await this.#batches?.add({ ...admitted, after })
   }
 
   #admittedMessages(run: ReadyMessages): Omit<Batch, 'after'> {
@@ -245,6 +258,7 @@ export class SessionImport {
   async #flush(): Promise<void> {
     await this.#batches?.flush()
     await this.#recordUsages()
+    await this.#recorded()
     await this.#putEntries()
   }
 

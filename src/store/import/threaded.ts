@@ -9,12 +9,16 @@ import type { Ready } from '../../transfer/ready.ts'
 
 /** Chunks that were asked for, and bunches that were handed out, at a time. */
 export const UNDER_WAY = 4
+/** So long a thread waits for the next import: one that has read before has its code compiled, and reads the next source faster. */
+const SPARE_MS = 10_000
 
 export type ToReader =
   | { readonly kind: 'source'; readonly importer: string; readonly name: string; readonly files: readonly Omit<SourceFile, 'read'>[] }
   /** Without bytes: the file ends. */
   | { readonly kind: 'chunk'; readonly bytes?: Uint8Array }
   | { readonly kind: 'taken' }
+  /** What messages stood in: it serves again. */
+  | { readonly kind: 'memory'; readonly memory: ArrayBuffer }
 
 export type FromReader =
   /** From now on, chunks of this file are wanted. */
@@ -29,7 +33,7 @@ export class ReaderThread {
 
   /** What is ready of a source. One at a time. */
   async *read(importer: string, source: Source): AsyncGenerator<Ready[]> {
-    this.#worker ??= start()
+    this.#worker ??= taken() ?? start()
     const worker = this.#worker
     const ready: Ready[][] = []
     const supply = new Supply(source, (message, memory) => worker.postMessage(message, memory))
@@ -38,7 +42,7 @@ export class ReaderThread {
     const onMessage = (message: FromReader): void => {
       if (message.kind === 'open') supply.open(message.file)
       else if (message.kind === 'more') supply.more(message.used).catch(onError)
-      else if (message.kind === 'items') ready.push(message.items)
+      else if (message.kind === 'items') ready.push(message.items.map((item) => withRelease(item, worker)))
       else done = true
       wake()
     }
@@ -66,15 +70,59 @@ export class ReaderThread {
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       await supply.close()
       // One that was left in the middle of a source is of no use for the next.
-      if (!done) await this.close()
+      if (!done) await this.#end()
     }
   }
 
   async close(): Promise<void> {
     const worker = this.#worker
     this.#worker = undefined
+    if (worker === undefined) return
+    if (spare === undefined) keep(worker)
+    else await worker.terminate()
+  }
+
+  async #end(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
     await worker?.terminate()
   }
+}
+
+/** What has been handed over is garbage that nobody collects before there is much of it: so it is handed back. */
+function withRelease(item: Ready, worker: Worker): Ready {
+  if (item.kind !== 'messages') return item
+  const memory = item.bytes.buffer as ArrayBuffer
+  return { ...item, release: () => worker.postMessage({ kind: 'memory', memory } satisfies ToReader, [memory]) }
+}
+
+let spare: { readonly worker: Worker; readonly timer: NodeJS.Timeout } | undefined
+
+/** Holds up nobody who wants to exit. */
+function keep(worker: Worker): void {
+  const timer = setTimeout(() => {
+    spare = undefined
+    worker.terminate().catch(() => undefined)
+  }, SPARE_MS)
+  timer.unref()
+  worker.unref()
+  worker.once('exit', onSpareExit)
+  spare = { worker, timer }
+}
+
+function onSpareExit(): void {
+  clearTimeout(spare?.timer)
+  spare = undefined
+}
+
+function taken(): Worker | undefined {
+  if (spare === undefined) return undefined
+  const { worker, timer } = spare
+  spare = undefined
+  clearTimeout(timer)
+  worker.off('exit', onSpareExit)
+  worker.ref()
+  return worker
 }
 
 function start(): Worker {

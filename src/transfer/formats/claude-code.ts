@@ -18,7 +18,7 @@ const LINES = new Set(
   ),
 )
 /** So many lines back a prompt may point; further back, the file's order counts. */
-const REMEMBERED = 100_000
+const REMEMBERED = 25_000
 
 export const claudeCode: Importer = {
   name: NAME,
@@ -50,6 +50,14 @@ interface Titles {
   prompt?: string | undefined
 }
 
+interface KnownLine {
+  /** The message that it is, or that it follows. */
+  readonly message: string | undefined
+  readonly isMessage: boolean
+  /** How many prompts came before it was written. */
+  readonly prompts: number
+}
+
 class Reader implements LineReader {
   readonly items: Item[] = []
   readonly #source: Source
@@ -58,12 +66,10 @@ class Reader implements LineReader {
   readonly #damage: Item[] = []
   /** Lines in front of the first that tells where the session was at work. */
   readonly #early: JsonObject[] = []
-  /** For each line, the message that it is or follows, and how many prompts came before it was written. */
-  readonly #known = new Remembered<{ readonly message: string | undefined; readonly prompts: number }>(REMEMBERED)
+  readonly #known = new Remembered<KnownLine>(REMEMBERED)
   /** Which child a sub-agent's line belongs to. */
   readonly #sidechains = new Map<string, string>()
   readonly #children = new Set<string>()
-  readonly #used = new Set<string>()
   #session: string | undefined
   #agent = false
   #last: string | undefined
@@ -151,7 +157,7 @@ class Reader implements LineReader {
     if (isPrompt) this.#prompts++
     this.#titles.prompt ??= isPrompt ? asTitle(contentText(inner.content).split('\n')[0]?.slice(0, 200)) : undefined
     this.#last = id
-    this.#remember(asString(line.uuid), id)
+    this.#remember(asString(line.uuid), id, true)
     this.items.push(new LineMessage({ session, id, at, after, recovered }, line, raw))
     const usage = usageItem(session, id, inner, at)
     if (usage !== undefined) this.items.push(usage)
@@ -185,9 +191,8 @@ class Reader implements LineReader {
   /** A line without an id, or with one that another line has, is told by its content. */
   #idOf(line: JsonObject): string {
     const uuid = asId(line.uuid)
-    if (uuid === undefined || this.#used.has(uuid)) return this.#ids.next(line)
-    if (this.#used.size < REMEMBERED) this.#used.add(uuid)
-    return uuid
+    const isUsed = uuid === undefined || this.#known.get(uuid)?.isMessage === true || this.#sidechains.has(uuid)
+    return isUsed ? this.#ids.next(line) : uuid
   }
 
   /** The message to which a prompt goes back; undefined if it goes on where the conversation is. */
@@ -201,9 +206,9 @@ class Reader implements LineReader {
     return parent === undefined ? this.#last : (this.#known.get(parent)?.message ?? this.#last)
   }
 
-  #remember(uuid: string | undefined, message: string | undefined): void {
+  #remember(uuid: string | undefined, message: string | undefined, isMessage = false): void {
     if (uuid === undefined) return
-    this.#known.set(uuid, { message, prompts: this.#prompts })
+    this.#known.set(uuid, { message, isMessage, prompts: this.#prompts })
   }
 }
 
@@ -212,7 +217,7 @@ function isOnlyResults({ content }: JsonObject): boolean {
   return parts.length > 0 && parts.every((part) => asObject(part)?.type === 'tool_result')
 }
 
-const BESIDE = ['message', 'uuid', 'sessionId', 'timestamp', 'type']
+const BESIDE = new Set(['message', 'uuid', 'sessionId', 'timestamp', 'type'])
 
 /**
  * The message as the provider has it, and beside it what the line says of it. It is cut out of the line, where that is as it would be written
@@ -226,6 +231,7 @@ class LineMessage implements MessageItem {
   readonly after: string | undefined
   readonly recovered: boolean
   readonly text: string | undefined
+  readonly pieces: readonly Uint8Array[] | undefined
   readonly said: JsonObject
   readonly #line: JsonObject
 
@@ -238,9 +244,9 @@ class LineMessage implements MessageItem {
     this.said = asObject(line.message) as JsonObject
     this.#line = line
     const isPlain = raw !== undefined && typeof this.said.role === 'string' && !('origin' in this.said)
-    const fields = isPlain ? fieldsIn(line, raw.text) : undefined
-    const written = fields?.value('message')
-    this.text = written === undefined ? undefined : `${written.slice(0, -1)},"origin":${fields?.without(BESIDE)}}`
+    const written = isPlain ? fieldsIn(line, raw)?.withOrigin('message', BESIDE) : undefined
+    this.text = written?.text
+    this.pieces = written?.pieces
   }
 
   get message(): JsonObject {

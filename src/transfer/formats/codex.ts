@@ -7,8 +7,8 @@ import type { JsonObject } from '../../record/record.ts'
 import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, MessageItem, ParentItem, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
-import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, digest, stemOf } from '../values.ts'
-import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
+import { asId, asMetadata, asObject, asString, asTime, ContentIds, contentText, stemOf } from '../values.ts'
+import { damageOf, digested, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'codex'
 const LINES = new Set([
@@ -95,12 +95,12 @@ class Reader implements LineReader {
 
   /** Told by its content alone: what the line says around it differs between a thread and its fork. */
   #item(session: string, line: JsonObject, payload: JsonObject, told: Pick<MessageItem, 'at' | 'recovered'>, raw?: Raw): MessageItem {
-    const text = (raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('payload')) ?? JSON.stringify(payload)
-    const sum = digest(text)
+    const written = raw === undefined ? undefined : fieldsIn(line, raw)?.value('payload')
+    const { text, pieces, digest: sum } = digested(written ?? { text: JSON.stringify(payload) })
     const id = this.#ids.nextOf(sum)
     const { at, recovered } = told
     if (Object.keys(line).every((name) => AROUND.includes(name)))
-      return { kind: 'message', session, id, message: payload, at, after: undefined, recovered, text, digest: sum, bytes: undefined }
+      return { kind: 'message', session, id, message: payload, at, after: undefined, recovered, text, digest: sum, pieces }
     const message = { ...payload, origin: without(line, ...AROUND) }
     return { kind: 'message', session, id, message, at, recovered }
   }

@@ -4,7 +4,7 @@
  * rewound is lost: it stays on a branch of its own.
  */
 import type { Json, JsonObject } from '../../record/record.ts'
-import { fieldsIn } from '../canonical.ts'
+import { fieldsIn, literal, type Written } from '../canonical.ts'
 import type { Importer, Item, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
 import { Remembered } from '../remembered.ts'
@@ -20,15 +20,14 @@ import {
   asTitle,
   ContentIds,
   contentText,
-  digest,
   stemOf,
 } from '../values.ts'
-import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readOne, readThrough, without } from './raw.ts'
+import { damageOf, digested, firstObjects, headOf, type LineReader, rawEntry, readOne, readThrough, without } from './raw.ts'
 
 const NAME = 'gemini-cli'
 const TYPES = new Set(['user', 'gemini', 'info', 'error', 'warning'])
 /** So many messages back one may come again before it is told by the store. */
-const REMEMBERED = 100_000
+const REMEMBERED = 25_000
 
 export const geminiCli: Importer = {
   name: NAME,
@@ -138,8 +137,8 @@ class Reader implements LineReader {
     const id = asId(record.id) ?? this.#ids.next(record)
     const message = messageOf(record)
     const at = asTime(record.timestamp)
-    const text = (raw === undefined ? undefined : textOf(record, raw)) ?? JSON.stringify(message)
-    const sum = digest(text)
+    const written = raw === undefined ? undefined : writtenIn(record, raw)
+    const { text, pieces, digest: sum } = digested(written ?? { text: JSON.stringify(message) })
     const [first, now] = [this.#seen.get(id), Number.parseInt(sum.slice(0, 13), 16)]
     this.#seen.set(id, now)
     if (first !== undefined) {
@@ -151,7 +150,7 @@ class Reader implements LineReader {
     this.#path.push(id)
     const after = before === this.#last ? undefined : before
     this.#last = id
-    this.items.push({ kind: 'message', session, id, message, at, after, recovered, text, digest: sum, bytes: undefined })
+    this.items.push({ kind: 'message', session, id, message, at, after, recovered, text, digest: sum, pieces })
     const [tokens, model] = [asObject(record.tokens), asString(record.model)]
     if (tokens === undefined || model === undefined || model.length > 200) return
     this.items.push({
@@ -166,18 +165,18 @@ class Reader implements LineReader {
   }
 }
 
-const BESIDE = ['id', 'timestamp', 'content', 'toolCalls', 'thoughts']
+const BESIDE = new Set(['id', 'timestamp', 'content', 'toolCalls', 'thoughts'])
+const [REPLY, REPLY_ENDS] = [literal('{"role":"assistant","content":[{"type":"text","text":'), literal('}]')]
+const [PROMPT, NOTICE] = [literal('{"role":"user","content":'), literal('{"role":"system","content":')]
 
 /** What `messageOf` makes of a record that is nothing but text, as JSON, cut out of its line. Undefined where it cannot be cut out. */
-function textOf(record: JsonObject, { text }: Raw): string | undefined {
+function writtenIn(record: JsonObject, raw: Raw): Written | undefined {
   const isReply = record.type === 'gemini'
   const { content, thoughts, toolCalls } = record
   if (typeof content !== 'string' || content === '' || (isReply && (thoughts !== undefined || toolCalls !== undefined))) return undefined
-  const fields = fieldsIn(record, text)
-  if (fields === undefined) return undefined
-  const [said, origin] = [fields.value('content'), fields.without(BESIDE)]
-  if (isReply) return `{"role":"assistant","content":[{"type":"text","text":${said}}],"origin":${origin}}`
-  return `{"role":"${record.type === 'user' ? 'user' : 'system'}","content":${said},"origin":${origin}}`
+  const fields = fieldsIn(record, raw)
+  if (isReply) return fields?.withOrigin('content', BESIDE, REPLY, REPLY_ENDS)
+  return fields?.withOrigin('content', BESIDE, record.type === 'user' ? PROMPT : NOTICE)
 }
 
 function messageOf(record: JsonObject): JsonObject {

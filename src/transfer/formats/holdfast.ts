@@ -129,8 +129,8 @@ function itemOf({ record: line, recovered, raw }: ReadRecord, session: string, i
     case 'message': {
       const after = line.after === null ? null : asId(line.after)
       if (id === undefined || message === undefined) return undefined
-      const text = raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
-      return { kind: 'message', session, id, message, at: common.at, after, recovered, text, digest: undefined, bytes: undefined }
+      const { text, pieces } = (raw === undefined ? undefined : fieldsIn(line, raw)?.value('message')) ?? {}
+      return { kind: 'message', session, id, message, at: common.at, after, recovered, text, digest: undefined, pieces }
     }
     case 'replacement':
       return id === undefined || message === undefined ? undefined : { kind: 'replacement', ...common, id, message }

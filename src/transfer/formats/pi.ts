@@ -16,7 +16,7 @@ const ENTRIES = new Set(
 )
 
 /** So many entries back another may point; further back, the file's order counts. */
-const REMEMBERED = 100_000
+const REMEMBERED = 25_000
 
 export const pi: Importer = {
   name: NAME,
@@ -71,8 +71,9 @@ class Reader implements LineReader {
       this.#isFirst = false
       if (typeof line.id !== 'string') this.#order.push(id)
       this.#remember(id, id, before)
-      const text = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw.text)?.value('message')
-      this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, text, digest: undefined, bytes: undefined })
+      const written = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw)?.value('message')
+      const { text, pieces } = written ?? {}
+      this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, text, digest: undefined, pieces })
       const usage = usageItem(session, id, asObject(line.message) ?? {}, at)
       if (usage !== undefined) this.items.push(usage)
       return

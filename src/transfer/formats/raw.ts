@@ -1,6 +1,6 @@
 /** What importers do alike. */
 import type { Json, JsonObject } from '../../record/record.ts'
-import { isCanonical } from '../canonical.ts'
+import { type Written, writtenAs } from '../canonical.ts'
 import type { DamageItem, EntryItem, Item, MessageItem, Source, SourceFile } from '../item.ts'
 import { type Raw, type ReadDocument, readDocument, readRecords } from '../lines.ts'
 import type { IsRecord } from '../salvage.ts'
@@ -25,11 +25,16 @@ export function contentItem(
   { at, recovered }: Pick<MessageItem, 'at' | 'recovered'>,
   raw?: Raw,
 ): MessageItem {
-  const isWritten = raw !== undefined && isCanonical(message, raw.text)
-  const text = isWritten ? raw.text : JSON.stringify(message)
-  const bytes = isWritten ? raw.bytes : undefined
-  const sum = digest(bytes ?? text)
-  return { kind: 'message', session, id: ids.nextOf(sum), message, at, after: undefined, recovered, text, digest: sum, bytes }
+  const written = raw === undefined ? undefined : writtenAs(message, raw)
+  const { text, pieces, digest: sum } = digested(written ?? { text: JSON.stringify(message) })
+  return { kind: 'message', session, id: ids.nextOf(sum), message, at, after: undefined, recovered, text, digest: sum, pieces }
+}
+
+/** With its digest, in one piece. */
+export function digested({ text, pieces }: Written): Pick<MessageItem, 'text' | 'pieces'> & { readonly digest: string } {
+  if (pieces === undefined) return { text, pieces, digest: digest(text) }
+  const whole = pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces)
+  return { text, pieces: [whole], digest: digest(whole) }
 }
 
 /** Damage, now that it is known whose it is. */

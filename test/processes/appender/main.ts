@@ -1,4 +1,5 @@
 /** A process that appends to its sessions in turn, and writes down what was acknowledged, until its test is done. */
+import type { Limits } from '../../../src/record/limits.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { acknowledge } from '../acknowledged.ts'
 import { childOptions, testIsDone } from '../child.ts'
@@ -9,14 +10,15 @@ export interface AppenderOptions {
   readonly log: string
   readonly name: string
   readonly sessions: number
+  readonly limits?: Partial<Limits>
 }
 
-const { directory, log, name, sessions } = childOptions<AppenderOptions>()
+const { directory, log, name, sessions, limits = {} } = childOptions<AppenderOptions>()
 let isDone = false
 void testIsDone().then(() => {
   isDone = true
 })
-const store = await openStore(directory)
+const store = await openStore(directory, { limits })
 process.stdout.write('ready\n')
 for (let i = 0; !isDone; i++) {
   const id = `${name} ${i % sessions}`

@@ -20,6 +20,8 @@ export interface Mutant {
   readonly seed: number
   /** It shows in runs of the whole store. */
   readonly store?: boolean
+  /** With workers in them. */
+  readonly workers?: boolean
   /** What must go wrong for it to show, so that few seeds are needed. */
   readonly trouble?: Trouble
   readonly edits: readonly Edit[]

@@ -40,7 +40,7 @@ export interface Caught {
   readonly output: string
 }
 
-export function runSeeds(home: string, { trouble, store }: Mutant, from: number, seeds: number): Promise<Caught> {
+export function runSeeds(home: string, { trouble, store, workers }: Mutant, from: number, seeds: number): Promise<Caught> {
   const focus = trouble === undefined ? [] : ['--trouble', trouble]
   const args = [
     join(home, 'test/simulation/main.js'),
@@ -51,6 +51,7 @@ export function runSeeds(home: string, { trouble, store }: Mutant, from: number,
     '--until-broken',
     '--quiet',
     ...(store === true ? ['--store'] : []),
+    ...(workers === true ? ['--workers'] : []),
     ...focus,
   ]
   return new Promise((resolve, reject) => {

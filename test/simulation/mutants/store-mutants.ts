@@ -118,4 +118,35 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'a summary counts although there is one',
+    bug: 'A worker that was taken for dead came to its end after another one had: memories were drawn from the same messages twice.',
+    seed: 820,
+    store: true,
+    workers: true,
+    edits: [
+      {
+        file: 'src/session/archives.ts',
+        find: "(archive.status === 'pending' || archive.status === 'running') && archive.erased === erased",
+        replace: 'archive.erased === erased',
+      },
+    ],
+  },
+  {
+    name: 'memories are drawn from what an archive only covers',
+    bug: 'What a fork inherits, or a revert had cut, was extracted once more.',
+    seed: 1,
+    store: true,
+    workers: true,
+    edits: [{ file: 'src/commit/summary.ts', find: '[[archive.covers, false] as const,', replace: '[[archive.covers, true] as const,' }],
+  },
+  {
+    name: 'the task of a dead worker is never taken',
+    bug: 'An archive waited for its summary for ever.',
+    seed: 1,
+    store: true,
+    workers: true,
+    trouble: 'kills',
+    edits: [{ file: 'src/commit/due-work.ts', find: "(status === 'pending' || status === 'running')", replace: "status === 'pending'" }],
+  },
 ]

@@ -16,10 +16,12 @@ export interface StoreCheckInput {
   /** A write-back failed in this run: what others were told of nothing may be gone. */
   readonly lostWriteBack: boolean
   readonly powerLost: boolean
+  /** Whether a worker was there at the end, between the two. */
+  readonly worked: boolean
 }
 
 export function checkStore(input: StoreCheckInput): { findings: Finding[]; limits: number } {
-  const { attempts, first, second, lostWriteBack, powerLost } = input
+  const { attempts, first, second, lostWriteBack, powerLost, worked } = input
   const stories = new Stories(second, new Map(attempts.map(({ wish }) => [wish.name, wish])))
   const findings: Finding[] = []
   let limits = 0
@@ -27,6 +29,7 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
     const own = attempts.filter(({ wish }) => wish.session === id || (wish.kind === 'fork' && wish.id === id))
     const check = new SessionCheck(id, found, stories.of(id), own)
     check.check(first.sessions.get(id)?.counted ?? [])
+    if (worked) check.checkWorked()
     findings.push(...check.findings)
     if (lostWriteBack || (powerLost && hasHole(second, id))) limits += check.gone.length
     else findings.push(...check.gone)
@@ -165,6 +168,14 @@ class SessionCheck {
     if (shown.version !== last.version) this.#lose('another version', `${shown.version} instead of ${last.version}`)
     if (!isDeepStrictEqual(shown.view, last.view))
       this.#lose('another view', `${JSON.stringify(shown.view)} instead of ${JSON.stringify(last.view)}`)
+    if (!isDeepStrictEqual(shown.archives, last.archives))
+      this.#lose('other archives', `${JSON.stringify(shown.archives)} instead of ${JSON.stringify(last.archives)}`)
+  }
+
+  /** Whoever has died with a task: another worker has taken it by now. A session that has lost its name has none. */
+  checkWorked(): void {
+    const { archives } = this.#found.shown ?? {}
+    if (archives !== undefined && archives.pending.length > 0) this.#lose('left undone', `the archives ${archives.pending.join(', ')}`)
   }
 
   /** Only what was deleted is purged. */

@@ -3,8 +3,10 @@ import { doctor } from '../../../src/doctor/doctor.ts'
 import type { Finding } from '../../../src/doctor/findings.ts'
 import { HoldfastError } from '../../../src/errors.ts'
 import type { Counted } from '../../../src/record/fold.ts'
+import { Handle } from '../../../src/store/handle.ts'
 import { history } from '../../../src/store/history.ts'
 import type { Store } from '../../../src/store/store.ts'
+import type { Archives } from './model.ts'
 import { type View, viewOf } from './wish.ts'
 
 export interface SessionFound {
@@ -13,7 +15,7 @@ export interface SessionFound {
   /** The first position that is still there. */
   readonly kept: number
   /** Undefined if it is not there, or deleted. */
-  readonly shown: { readonly version: string; readonly view: View } | undefined
+  readonly shown: { readonly version: string; readonly view: View; readonly archives: Archives } | undefined
 }
 
 export interface StoreFound {
@@ -47,11 +49,18 @@ async function recordsOf({ parts }: Store, id: string): Promise<Pick<SessionFoun
   return { counted: own.sort((a, b) => a.at - b.at), kept }
 }
 
+async function archivesOf(store: Store, id: string): Promise<Archives> {
+  const { archives } = await new Handle(store.parts, id).liveState()
+  const own = archives.filter(({ session }) => session === null)
+  const numbers = (isDone: boolean): number[] => own.filter(({ status }) => (status === 'completed') === isDone).map(({ number }) => number)
+  return { completed: numbers(true), pending: numbers(false) }
+}
+
 async function shownBy(store: Store, id: string): Promise<SessionFound['shown']> {
   try {
     const { version, view } = await viewOf(store, id)
     if (view === undefined) throw new Error(`The session ${id} changes although nobody writes.`)
-    return { version, view }
+    return { version, view, archives: await archivesOf(store, id) }
   } catch (error) {
     // Of one that was being made when the power went, nobody knows whether it ever was.
     if (error instanceof HoldfastError && (error.code === 'NOT_FOUND' || error.code === 'DAMAGED')) return undefined

@@ -3,7 +3,7 @@
  * wished, in the order in which the records stand, and nothing of positions, depths or runs; so it can be held against what the store shows.
  */
 import type { Counted } from '../../../src/record/fold.ts'
-import { type CommitRequested, messageId } from '../../../src/session/records.ts'
+import { type CommitFinished, type CommitRequested, messageId } from '../../../src/session/records.ts'
 import { byName, type View, type Wish } from './wish.ts'
 
 interface Message {
@@ -11,6 +11,12 @@ interface Message {
   readonly mark: string
   readonly parent: string | null
   readonly inherited: boolean
+}
+
+/** A session's own archives by number: with a summary, and without one. */
+export interface Archives {
+  readonly completed: readonly number[]
+  readonly pending: readonly number[]
 }
 
 /** A record that must not stand where it does. */
@@ -21,18 +27,26 @@ export class NaiveSession {
   #messages = new Map<string, Message>()
   #head: string | null = null
   #archived = new Set<string>()
+  /** By number, the messages that each archive took, as long as it has no summary. */
+  #pending = new Map<number, readonly string[]>()
+  #completed = new Set<number>()
+  /** Also those that it only covers. */
+  #waiting = new Map<number, readonly string[]>()
   #undo: (string | null)[] = []
   #title: string | null = null
   #tags = new Set<string>()
   #snapshots = new Map<string, string | null>()
   #entries = new Map<string, string>()
 
-  /** A new incarnation; a fork begins with messages of its parent. */
-  begin(title: string | null, inherited: View['messages'] = []): void {
+  /** A new incarnation; a fork begins with messages of its parent, and with archives that hold some of them. */
+  begin(title: string | null, inherited: View['messages'] = [], archived: readonly string[] = []): void {
     this.status = 'live'
     this.#messages = new Map()
     this.#head = null
-    this.#archived = new Set()
+    this.#archived = new Set(archived)
+    this.#pending = new Map()
+    this.#completed = new Set()
+    this.#waiting = new Map()
     this.#undo = []
     this.#title = title
     this.#tags = new Set()
@@ -85,6 +99,28 @@ export class NaiveSession {
     }
   }
 
+  /** The summary of an archive: there is one, of a live session, and it draws from what the archive took and from nothing else. */
+  finish({ archive, memories }: CommitFinished): void {
+    const taken = this.#pending.get(archive)
+    if (this.status !== 'live') throw new Impossible(`archive ${archive} was summarised in a session that is ${this.status}`)
+    if (taken === undefined) throw new Impossible(`archive ${archive} was summarised twice, or never asked for`)
+    const drawn = memories.flatMap(({ sources }) => sources)
+    if (drawn.toSorted().join() !== taken.toSorted().join())
+      throw new Impossible(`archive ${archive} took ${taken.join()}, and memories come from ${drawn.join()}`)
+    this.#pending.delete(archive)
+    this.#waiting.delete(archive)
+    this.#completed.add(archive)
+  }
+
+  /** What has a summary: of the messages that are archived, those of no archive that still waits for one. */
+  summarised(): ReadonlySet<string> {
+    return new Set([...this.#archived].filter((id) => ![...this.#waiting.values()].some((ids) => ids.includes(id))))
+  }
+
+  archives(): Archives {
+    return { completed: [...this.#completed].sort((a, b) => a - b), pending: [...this.#pending.keys()].sort((a, b) => a - b) }
+  }
+
   view(): View {
     const messages = this.pathTo(this.#head)
     const live = messages.map(({ id }) => id).filter((id) => !this.#archived.has(id))
@@ -116,7 +152,7 @@ export class NaiveSession {
   }
 
   /** What the record says of how far it goes is believed, since others may have appended meanwhile; what it takes is not. */
-  #commit(keep: number, { takes, covers }: CommitRequested): void {
+  #commit(keep: number, { archive, takes, covers }: CommitRequested): void {
     const path = this.pathTo(this.#head).map(({ id }) => id)
     const depth = Math.max(...[...takes, ...covers].map(({ to }) => to))
     const taken = path.slice(0, depth).filter((id) => !this.#archived.has(id))
@@ -126,6 +162,8 @@ export class NaiveSession {
     const said = takes.reduce((sum, { from, to }) => sum + to - from, 0)
     if (said !== own.length) throw new Impossible(`a commit that takes ${said} messages instead of ${own.length}`)
     for (const id of taken) this.#archived.add(id)
+    this.#pending.set(archive, own)
+    this.#waiting.set(archive, taken)
   }
 
   #add(id: string, mark: string, inherited = false): void {

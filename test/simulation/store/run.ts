@@ -32,19 +32,26 @@ export interface Attempt {
 /** Sessions that a run may come to have: forks are made all the time. */
 const MOST_SESSIONS = 6
 
-export async function simulateStore(seed: number, options: StageOptions = {}): Promise<RunReport> {
+interface StoreOptions extends StageOptions {
+  /** Whether there are workers, too. */
+  readonly workers?: boolean
+}
+
+export async function simulateStore(seed: number, options: StoreOptions = {}): Promise<RunReport> {
   return new StoreRun(seed, options).run()
 }
 
 class StoreRun {
   readonly #seed: number
   readonly #stage: Stage<Store>
+  readonly #workers: boolean
   readonly #attempts: Attempt[] = []
   readonly #knowledge = new Map<string, Knowledge>()
   #clientsLeft = 0
 
-  constructor(seed: number, options: StageOptions) {
+  constructor(seed: number, { workers = false, ...options }: StoreOptions) {
     this.#seed = seed
+    this.#workers = workers
     this.#stage = new Stage<Store>(seed, options, (process) => this.#open(process), 3)
     for (let i = 0; i < this.#stage.plan.journals; i++) this.#know(`session ${i}`)
   }
@@ -66,7 +73,8 @@ class StoreRun {
     try {
       const { first, second } = await stage.settle(this.#look())
       const { lostWriteBack, powerLosses } = stage
-      const checked = checkStore({ attempts: this.#attempts, first, second, lostWriteBack, powerLost: powerLosses > 0 })
+      const powerLost = powerLosses > 0
+      const checked = checkStore({ attempts: this.#attempts, first, second, lostWriteBack, powerLost, worked: this.#workers })
       findings.push(...checked.findings)
       limits = checked.limits
     } catch (error) {
@@ -94,7 +102,9 @@ class StoreRun {
     this.#stage.scheduler.kill(reader.process)
     const writer = await this.#stage.start('writer')
     for (const [i, session] of ids.entries()) {
-      if (first.sessions.get(session)?.shown !== undefined) await this.#attempt(writer, this.#wish('append', `last ${i}`, session))
+      if (first.sessions.get(session)?.shown === undefined) continue
+      await this.#attempt(writer, this.#wish('append', `last ${i}`, session))
+      if (this.#workers) await this.#attempt(writer, this.#wish('work', `last work ${i}`, session))
     }
     this.#stage.scheduler.kill(writer.process)
     return { first, second: await lookAt((await this.#stage.start('last')).held, ids) }
@@ -125,7 +135,8 @@ class StoreRun {
   async #client(index: number): Promise<void> {
     const { random, plan } = this.#stage
     for (let i = 0; i < plan.wishes && !this.#stage.over; i++) {
-      const kind = i === 0 ? 'append' : random.pick(KINDS[plan.rare])
+      const works = this.#workers && i > 0 && random.chance(0.25)
+      const kind = i === 0 ? 'append' : works ? 'work' : random.pick(KINDS[plan.rare])
       const session = random.pick([...this.#knowledge.keys()])
       if (kind === 'fork' && this.#knowledge.size >= MOST_SESSIONS) continue
       const wish = this.#wish(kind, `${index}.${i}`, session)

@@ -1,11 +1,12 @@
 /** The story of a session: its records in order, each with the wish that it fulfils and what a naive session shows after it. */
 import type { Counted } from '../../../src/record/fold.ts'
 import type { JournalRecord } from '../../../src/record/record.ts'
-import type { EntryPut, MessagesAppended, SessionCreated } from '../../../src/session/records.ts'
+import { isBackground } from '../../../src/session/fold.ts'
+import type { CommitFinished, EntryPut, MessagesAppended, SessionCreated } from '../../../src/session/records.ts'
 import { ABSENT_VERSION, versionOf } from '../../../src/session/state.ts'
 import type { Finding } from '../check.ts'
 import type { StoreFound } from './look.ts'
-import { Impossible, NaiveSession } from './model.ts'
+import { type Archives, Impossible, NaiveSession } from './model.ts'
 import type { View, Wish } from './wish.ts'
 
 /** What stands before every line. */
@@ -20,6 +21,9 @@ export interface Step {
   readonly ends: readonly number[]
   readonly status: NaiveSession['status']
   readonly view: View
+  readonly archives: Archives
+  /** The messages whose archive has a summary. */
+  readonly summarised: ReadonlySet<string>
   /** Position of the record that began this incarnation. */
   readonly born: number
   readonly pathTo: NaiveSession['pathTo']
@@ -60,15 +64,17 @@ export class Stories {
     for (const counted of this.#found.sessions.get(id)?.counted ?? []) {
       const { record, at } = counted
       const wish = this.#wishes.get(wishOf(record) ?? '')
-      const isBackground = record.type === 'fork.granted' || record.type === 'fork.released'
+      const inBackground = isBackground(record.type, record)
       // What stands before is purged: a session of which nothing is left but that.
       if (born === -1 && record.type !== 'session.created') continue
       try {
         if (record.type === 'session.created') {
           born = at
           fulfilled = new Set()
-          session.begin(wish?.name ?? null, this.#inherited(id, record, wish))
-        } else if (!isBackground) {
+          const { messages, archived } = this.#inherited(id, record, wish)
+          session.begin(wish?.name ?? null, messages, archived)
+        } else if (record.type === 'commit.finished') session.finish(record as unknown as CommitFinished)
+        else if (!inBackground) {
           if (wish === undefined) throw new Impossible(`a ${record.type} that nobody wished`)
           if (fulfilled.has(wish.name)) throw new Impossible(`${wish.name} twice`)
           session.carryOut(wish, counted)
@@ -78,19 +84,21 @@ export class Stories {
         findings.push({ what: 'impossible', detail: `${id} at ${at}: ${error.message}` })
       }
       if (wish !== undefined) fulfilled.add(wish.name)
-      if (!isBackground) {
+      if (!inBackground) {
         version = versionOf(counted)
         ends = [counted.end, at - LEAD_IN]
       }
-      steps.push({ counted, wish, version, ends, status: session.status, view: session.view(), born, pathTo: session.paths() })
+      const { status } = session
+      const shown = { view: session.view(), archives: session.archives(), summarised: session.summarised(), pathTo: session.paths() }
+      steps.push({ counted, wish, version, ends, status, born, ...shown })
     }
     return { steps, findings }
   }
 
   /** What a fork begins with, told by what its parent showed when it granted it, or later if the call was repeated. */
-  #inherited(id: string, record: JournalRecord, wish: Wish | undefined): View['messages'] {
-    const { from, past = [] } = record as unknown as SessionCreated
-    if (from?.kind !== 'fork' || wish?.kind !== 'fork') return []
+  #inherited(id: string, record: JournalRecord, wish: Wish | undefined): { messages: View['messages']; archived: readonly string[] } {
+    const { from, past = [], archives = [] } = record as unknown as SessionCreated
+    if (from?.kind !== 'fork' || wish?.kind !== 'fork') return { messages: [], archived: [] }
     const parent = this.of(from.session).steps
     const depth = past.at(-1)?.to ?? 0
     // If the last piece is the parent's own, it says how far that reached.
@@ -100,7 +108,13 @@ export class Stories {
       for (const step of parent.slice(parent.indexOf(grant)).filter(({ born }) => born === grant.born)) {
         if (end !== undefined && !step.ends.includes(end)) continue
         const path = wish.at === undefined ? step.view.messages : step.pathTo(wish.at)
-        if (path.length === depth) return path
+        if (path.length !== depth) continue
+        // Which archives it has is believed; that they have a summary is not.
+        const held = archives.flatMap(({ takes, covers }) => [...takes, ...covers])
+        const archived = held.flatMap((stretch) => path.slice(stretch.from, stretch.to).map((message) => message.id))
+        const without = archived.find((message) => !step.summarised.has(message))
+        if (without !== undefined) throw new Impossible(`a fork with an archive of ${without}, which had no summary`)
+        return { messages: path, archived }
       }
     }
     throw new Impossible(`a fork of ${from.session} with ${depth} messages, which had no such branch or did not grant it`)

@@ -1,4 +1,6 @@
 /** What clients want of sessions, and how a store is asked for it. A wish stands in the record that fulfils it, so that both can be held together. */
+import type { Model } from '../../../src/commit/model.ts'
+import { Worker } from '../../../src/commit/worker.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Random } from '../random.ts'
 
@@ -27,7 +29,7 @@ export type Wish = Named &
     | { readonly kind: 'entries'; readonly entry: string; readonly removes: boolean }
     | { readonly kind: 'commit'; readonly keep: number }
     | { readonly kind: 'fork'; readonly id: string; readonly at: string | undefined }
-    | { readonly kind: 'undo' | 'delete' | 'restore' | 'create' | 'purge' | 'read' }
+    | { readonly kind: 'undo' | 'delete' | 'restore' | 'create' | 'purge' | 'read' | 'work' }
   )
 
 export type Kind = Wish['kind']
@@ -54,6 +56,22 @@ export interface Answer {
 }
 
 const CHANNEL = 'notes'
+
+/** Soon over, on a clock on which a step takes a fraction of a millisecond. */
+const LEASE_MS = 200
+
+/** A model that tells which messages it was shown, and remembers each that it may draw from. */
+const ECHO: Model = {
+  name: 'echo',
+  inputTokens: 100_000,
+  summarise: async ({ messages }) => ({
+    abstract: `about ${messages.length}`,
+    overview: messages.map(({ id }) => id).join(' '),
+    memories: messages
+      .filter(({ extract }) => extract)
+      .map(({ id }) => ({ key: `of ${id}`, category: 'fact', text: `from ${id}`, sources: [id] })),
+  }),
+}
 
 /** Asks a store for it. */
 export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
@@ -89,6 +107,9 @@ export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
     case 'fork':
       await session.fork({ id: wish.id, key: wish.name, title: wish.name, tags: [], ...(wish.at === undefined ? {} : { at: wish.at }) })
       return { told: 'done' }
+    case 'work':
+      await new Worker(store, { model: ECHO, concurrency: 2, leaseMs: LEASE_MS, attempts: 1000, session: wish.session }).drain()
+      return { told: 'read' }
     case 'purge':
       for await (const _ of store.purge({ olderThanMs: 0 }));
       return { told: 'read' }

@@ -1,0 +1,27 @@
+/** What is kept in the space, how much and for how long, and who did what: for whoever answers for it. */
+import { useQuery } from '@tanstack/react-query'
+import { server } from '../shell/server.ts'
+import { Audit } from './audit.tsx'
+import { EraseOwner } from './erase-owner.tsx'
+import { Quotas } from './quotas.tsx'
+import { Retention } from './retention.tsx'
+import '../style/overview.css'
+import '../style/data.css'
+
+export function DataPage() {
+  const { data: caller } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
+  return (
+    <main id="main" className="page overview data" tabIndex={-1}>
+      <h1>Data</h1>
+      {caller !== undefined && caller.scope !== 'admin' && <p className="dim">This page needs a key with the scope “admin”.</p>}
+      {caller?.scope === 'admin' && (
+        <>
+          <Quotas />
+          <Retention />
+          <EraseOwner />
+          <Audit />
+        </>
+      )}
+    </main>
+  )
+}
