@@ -35,19 +35,12 @@ export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
 type KeyKind = 'message' | 'operation' | 'replacement' | 'entry'
 
-/** So many digits has a hash. */
-export const KEY_DIGITS = 32
-const digits = Buffer.alloc(KEY_DIGITS)
+const digits = Buffer.alloc(32)
 
 export function hashKey(kind: KeyKind, key: string): KeyHash {
   // A piece of a text keeps the whole of it in memory, for as long as the key is remembered.
-  writeKey(kind, key, digits, 0)
+  digits.write(hash('sha256', `${kind} ${key}`, 'hex'), 0, digits.length, 'latin1')
   return digits.toString('latin1')
-}
-
-/** The same, written to a place where the hashes of many keys come together. */
-export function writeKey(kind: KeyKind, key: string, into: Buffer, at: number): void {
-  into.write(hash('sha256', `${kind} ${key}`, 'hex'), at, KEY_DIGITS, 'latin1')
 }
 
 /** The keys of a line, wherever it stands: of one that counts nowhere, no index has any. */

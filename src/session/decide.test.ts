@@ -11,7 +11,7 @@ import { apply } from './fold.ts'
 import { digestOf, JsonText } from './json-text.ts'
 import { keysOf } from './keys.ts'
 import { ABSENT_VERSION, INITIAL, type SessionState } from './state.ts'
-import { importUsage, recordUsage } from './usage.ts'
+import { recordUsage } from './usage.ts'
 
 /** A journal in its simplest form, with the keys of its records. */
 class Notebook {
@@ -139,13 +139,14 @@ describe('an operation key', () => {
     expect(notebook.state.usage).toEqual([{ ...usage, calls: 1 }])
   })
 
-  test('of each call of a record of many keeps it from being recorded twice', () => {
+  test('of messages that come with what their calls took keeps that from being counted twice', () => {
     const notebook = created()
-    const call = (key: string) => ({ key, model: 'm', inputTokens: 1, outputTokens: 2 })
-    notebook.carry(importUsage({}, [call('a'), call('b'), call('a')]))
-    notebook.carry(importUsage({}, [call('b'), call('c')]))
-    notebook.carry(importUsage({}, [call('a')]))
-    expect(notebook.state.usage).toEqual([{ model: 'm', calls: 3, inputTokens: 3, outputTokens: 6 }])
+    const messages = ['one', 'two', 'three'].map((content) => new JsonText(JSON.stringify({ content })))
+    const call = (index: number) => ({ index, model: 'm', inputTokens: 1, outputTokens: 2 })
+    const append = () => notebook.carry(decide.append({}, { messages, ids: ['a', 'b', 'c'], tokens: 3, usage: [call(0), call(2)] }))
+    expect(append()).toMatchObject({ duplicate: false })
+    expect(append()).toMatchObject({ duplicate: true })
+    expect(notebook.state.usage).toEqual([{ model: 'm', calls: 2, inputTokens: 2, outputTokens: 4 }])
   })
 
   test('of a revert to where the head is already keeps a late repetition from moving it', () => {

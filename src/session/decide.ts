@@ -21,10 +21,12 @@ import type {
   ForkReleased,
   HeadMoved,
   MessageReplaced,
+  MessageUsage,
   SessionCreated,
 } from './records.ts'
 import { conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, tooMany } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
+import { tooManyModels } from './usage.ts'
 
 /** With `ifAbsent`, a session that is there already is as good; one that was deleted is not revived by accident. */
 export function create(terms: Terms, session: SessionCreated, { ifAbsent = false } = {}): Operation<SessionState, Outcome> {
@@ -39,13 +41,13 @@ export function create(terms: Terms, session: SessionCreated, { ifAbsent = false
 export interface NewMessages {
   readonly messages: readonly JsonText[]
   readonly ids?: readonly (string | null)[] | undefined
-  /** What `hashKey` makes of the ids, where that is known already, of every message. */
-  readonly keys?: readonly KeyHash[] | undefined
   /** The messages as they stand in the record, with commas between them, where that is known already. */
   readonly bytes?: Uint8Array | undefined
   readonly tokens: number
   /** When each was said, of what is imported. */
   readonly times?: readonly (string | null)[] | undefined
+  /** What the calls took that they came from. */
+  readonly usage?: readonly MessageUsage[] | undefined
   /** The message that these follow, if it is not the head. */
   readonly parent?: Point | undefined
   /** Data beside the messages, in the same record. */
@@ -56,11 +58,11 @@ export interface NewMessages {
 
 export function append(
   terms: Terms,
-  { messages, ids, keys, bytes, tokens, times, parent, entries, guard }: NewMessages,
+  { messages, ids, bytes, tokens, times, usage, parent, entries, guard }: NewMessages,
 ): Operation<SessionState, Outcome> {
   const given: { readonly id: string; readonly key: KeyHash; readonly digest: string }[] = []
   for (const [index, id] of (ids ?? []).entries())
-    if (id !== null) given.push({ id, key: keys?.[index] ?? hashKey('message', id), digest: (messages[index] as JsonText).digest })
+    if (id !== null) given.push({ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest })
   const hashes = given.length === messages.length ? given.map(({ key }) => key) : undefined
   const type = 'messages.appended' as const
   const texts = bytes === undefined ? textsOf(messages) : ''
@@ -79,7 +81,11 @@ export function append(
     const moves = !samePoint(follows, state.head)
     const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
     const linked = entries === undefined ? undefined : linksOf(state, entries)
-    const refusal = guard?.(state) ?? (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ?? linked?.excess
+    const refusal =
+      guard?.(state) ??
+      (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ??
+      (usage === undefined ? undefined : tooManyModels(state, usage)) ??
+      linked?.excess
     if (refusal !== undefined) return { refuse: refusal }
     const { n, t } = follows
     const payload: { [field: string]: unknown } = run === undefined ? { messages, n, t, tokens } : { messages, n, t, tokens, run }
@@ -91,6 +97,7 @@ export function append(
     }
     if (given.length > 0) more('ids', ids)
     if (times !== undefined) more('times', times)
+    if (usage !== undefined) more('usage', usage)
     if (moves) more('left', state.head)
     if (entries !== undefined) more('entries', entries)
     if (linked?.before !== undefined) more('before', linked.before)

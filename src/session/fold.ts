@@ -5,25 +5,24 @@
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, heldOf, isTip, isWhole, merged, samePoint } from './branch.ts'
-import {
-  type CommitFailed,
-  type CommitFinished,
-  type CommitLeased,
-  type CommitRequested,
-  callsIn,
-  type Description,
-  type EntryPut,
-  type ForkGranted,
-  type ForkReleased,
-  type HeadMoved,
-  type MessageErased,
-  type MessagesAppended,
-  type ModelCall,
-  type SessionCreated,
-  type ShareGranted,
-  type ShareRevoked,
-  type SnapshotTaken,
-  type UsageRecorded,
+import type {
+  CommitFailed,
+  CommitFinished,
+  CommitLeased,
+  CommitRequested,
+  Description,
+  EntryPut,
+  ForkGranted,
+  ForkReleased,
+  HeadMoved,
+  MessageErased,
+  MessagesAppended,
+  ModelCall,
+  SessionCreated,
+  ShareGranted,
+  ShareRevoked,
+  SnapshotTaken,
+  UsageRecorded,
 } from './records.ts'
 import { type Amount, type Archive, changed, type Grant, INITIAL, type Point, type Run, type SessionState, versionOf } from './state.ts'
 
@@ -127,11 +126,12 @@ export function patched(object: JsonObject, patch: JsonObject | undefined): Json
 }
 
 function appended(state: SessionState, record: JournalRecord, { at }: Counted): SessionState {
-  const { messages, n, t, tokens, left } = payloadOf<MessagesAppended>(record)
+  const { messages, n, t, tokens, left, usage } = payloadOf<MessagesAppended>(record)
   const tip = [at, messages.length - 1] as const
   const head = { at: tip, n: n + messages.length, t: t + tokens }
   const put = record.entries === undefined ? state : withEntries(state, payloadOf<EntryPut>(record), at)
-  const next = changed(put, { runs: runsWith(state, record, at), tip, head })
+  const counted = usage === undefined ? put : withUsage(put, usage)
+  const next = changed(counted, { runs: runsWith(state, record, at), tip, head })
   if (left === undefined) return next
   return changed(next, { undo: [...state.undo, left].slice(-UNDO_STEPS), ...archivedOn(next) })
 }
@@ -294,7 +294,7 @@ function task(state: SessionState, record: JournalRecord, change: Partial<Archiv
 }
 
 function usageRecorded(state: SessionState, record: JournalRecord): SessionState {
-  return withUsage(state, callsIn(payloadOf<UsageRecorded>(record)))
+  return withUsage(state, [payloadOf<UsageRecorded>(record)])
 }
 
 function withUsage(state: SessionState, calls: readonly ModelCall[]): SessionState {

@@ -3,15 +3,7 @@ import type { Counted } from '../record/fold.ts'
 import { hashKey, type KeyEntry, type KeyHash, type MadeIds } from '../record/keys.ts'
 import { isSealed } from '../record/sealing.ts'
 import { digestOf } from './json-text.ts'
-import {
-  type EntryPut,
-  type ImportedCall,
-  type Keyed,
-  type MessageErased,
-  type MessageReplaced,
-  type MessagesAppended,
-  messageId,
-} from './records.ts'
+import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
 
 /** Of a message whose id was made for it: nobody can send that id before. */
 export const NO_DIGEST = '0'.repeat(32)
@@ -61,10 +53,6 @@ export function sentKeys({ record, hashes, at, end, crc }: Counted): readonly Ke
   } else if (record.type === 'message.replaced' || record.type === 'message.erased') {
     // An erased message is shown with what its last record says, like one that was replaced.
     add(hashKey('replacement', (record as unknown as MessageReplaced | MessageErased).target), 0, NO_DIGEST)
-  }
-  if (record.type === 'usage.recorded' && Array.isArray(record.calls)) {
-    for (const [index, call] of (record.calls as unknown as readonly ImportedCall[]).entries())
-      add(hashes?.[index] ?? hashKey('operation', call.key), index, NO_DIGEST)
   }
   if (record.type === 'entry.put' || (record.type === 'messages.appended' && record.entries !== undefined)) {
     // Of entries with the same key in one record, the last one counts.

@@ -40,6 +40,8 @@ export interface MessagesAppended extends Keyed {
   readonly ids?: readonly (string | null)[]
   /** When each was said, if that was elsewhere; null, or absent: when the record says. */
   readonly times?: readonly (string | null)[]
+  /** What the calls took that some of them came from, of what was imported: recorded once, as they are. */
+  readonly usage?: readonly MessageUsage[]
   /** Messages and tokens on the way to the first of these, and the tokens of these. */
   readonly n: number
   readonly t: number
@@ -198,23 +200,18 @@ export interface ExtractedMemory {
   readonly sources: readonly string[]
 }
 
-/** One call to a model, or, of what was imported, many of them in `calls`. */
-export type UsageRecorded = (ModelCall & Keyed) | { readonly calls: readonly ImportedCall[] }
+export interface UsageRecorded extends ModelCall, Keyed {}
 
+/** One call to a model. */
 export interface ModelCall {
   readonly model: string
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
-export interface ImportedCall extends ModelCall {
-  /** The key of an operation: the same call is recorded once. */
-  readonly key: string
-  readonly at?: string | undefined
-}
-
-export function callsIn(recorded: UsageRecorded): readonly (ModelCall & Partial<ImportedCall>)[] {
-  return 'calls' in recorded ? recorded.calls : [recorded]
+/** The one that a message of the record came from. */
+export interface MessageUsage extends ModelCall {
+  readonly index: number
 }
 
 export interface ShareGranted extends Keyed {

@@ -25,18 +25,13 @@ export function writtenAs(message: JsonObject, raw: Raw): Written | undefined {
 
 /** The fields of an object as they stand in the line that it is. Undefined if the line is not canonical. */
 export function fieldsIn(object: JsonObject, raw: Raw): Fields | undefined {
-  const places: Place[] = []
+  const places: number[] = []
   const walk = new Walk(raw.text)
-  return walk.passesObject(object, places) && walk.at === raw.text.length ? new Fields(raw, places) : undefined
+  return walk.passesObject(object, places) && walk.at === raw.text.length ? new Fields(raw, Object.keys(object), places) : undefined
 }
 
-interface Place {
-  readonly name: string
-  /** Where its name begins, its value, and where that ends. */
-  readonly begin: number
-  readonly from: number
-  readonly to: number
-}
+/** Where the name of a field begins, its value, and where that ends. */
+const [BEGIN, FROM, TO, PLACES] = [0, 1, 2, 3]
 
 /** A part of a line, by its characters, or a text that stands in no line. */
 type Part = readonly [from: number, to: number] | Literal
@@ -50,14 +45,17 @@ export function literal(text: string): Literal {
   return { text, bytes: Buffer.from(text) }
 }
 
-const [OPENS, FOLLOWS, CLOSES, ORIGIN] = [literal('{'), literal(','), literal('}'), literal(',"origin":')]
+const [OPENS, CLOSES, ORIGIN] = [literal('{'), literal('}'), literal(',"origin":')]
 
 export class Fields {
   readonly #raw: Raw
-  readonly #places: readonly Place[]
+  readonly #names: readonly string[]
+  /** Of each field, one behind the other: objects would take longer to make than to fill. */
+  readonly #places: readonly number[]
 
-  constructor(raw: Raw, places: readonly Place[]) {
+  constructor(raw: Raw, names: readonly string[], places: readonly number[]) {
     this.#raw = raw
+    this.#names = names
     this.#places = places
   }
 
@@ -77,23 +75,32 @@ export class Fields {
   }
 
   #part(field: string): readonly [number, number] | undefined {
-    const place = this.#places.find(({ name }) => name === field)
-    return place === undefined ? undefined : [place.from, place.to]
+    const index = this.#names.indexOf(field)
+    return index === -1 ? undefined : [this.#place(index, FROM), this.#place(index, TO)]
   }
 
   #without(fields: ReadonlySet<string>): Part[] {
     const parts: Part[] = []
-    // Fields that follow one another are one part.
+    // Fields that follow one another are one part, with the bracket or the comma in front of the first.
     let from = -1
-    for (const { name, begin } of this.#places) {
-      if (fields.has(name)) {
-        if (from !== -1) parts.push(parts.length === 0 ? OPENS : FOLLOWS, [from, begin - 1])
-        from = -1
-      } else if (from === -1) from = begin
+    const end = (to: number): void => {
+      if (from === -1) return
+      const isBegun = parts.length > 0 || from === 0
+      if (!isBegun) parts.push(OPENS)
+      parts.push([isBegun ? from : from + 1, to])
+      from = -1
     }
-    if (from !== -1) parts.push(parts.length === 0 ? OPENS : FOLLOWS, [from, this.#raw.text.length - 1])
+    for (const [index, name] of this.#names.entries()) {
+      if (fields.has(name)) end(this.#place(index, BEGIN) - 1)
+      else if (from === -1) from = this.#place(index, BEGIN) - 1
+    }
+    end(this.#raw.text.length - 1)
     parts.push(...(parts.length === 0 ? [OPENS, CLOSES] : [CLOSES]))
     return parts
+  }
+
+  #place(index: number, which: number): number {
+    return this.#places[PLACES * index + which] as number
   }
 
   #written(parts: readonly (Part | undefined)[]): Written {
@@ -130,7 +137,7 @@ class Walk {
     return passed
   }
 
-  passesObject(object: JsonObject, places?: Place[]): boolean {
+  passesObject(object: JsonObject, places?: number[]): boolean {
     const names = Object.keys(object)
     if (!this.#is(OPEN)) return false
     for (let i = 0; i < names.length; i++) {
@@ -143,7 +150,7 @@ class Walk {
       if (!this.#passesText(name) || !this.#is(COLON)) return false
       const from = this.at
       if (!this.passes(object[name] as Json)) return false
-      places?.push({ name, begin, from, to: this.at })
+      places?.push(begin, from, this.at)
     }
     return this.#is(CLOSE)
   }

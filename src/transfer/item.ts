@@ -4,7 +4,7 @@
  * source, read again or grown, gives the same items with the same ids, and a second import changes nothing.
  */
 import type { Json, JsonObject } from '../record/record.ts'
-import type { Description, ExtractedMemory } from '../session/records.ts'
+import type { Description, ExtractedMemory, ModelCall } from '../session/records.ts'
 
 /** A file of a source. Reading it again begins at its first byte. */
 export interface SourceFile {
@@ -108,6 +108,8 @@ export interface MessageItem {
   readonly digest?: string | undefined
   /** The message as JSON in bytes, one piece behind the other, where they stand like that in the source and all of them are plain (lines.ts). They hold until more is asked for than was read with them. */
   readonly pieces?: readonly Uint8Array[] | undefined
+  /** What the call took that it came from. It counts once, with the message. */
+  readonly usage?: ModelCall | undefined
   /** Who says what, where the message itself is made only if somebody asks for it. */
   readonly said?: JsonObject | undefined
 }
@@ -207,14 +209,12 @@ interface DescribeItem {
   readonly at?: string | undefined
 }
 
-export interface UsageItem {
+/** A call to a model from which no message came, or none that can be told. */
+interface UsageItem extends ModelCall {
   readonly kind: 'usage'
   readonly session: string
   /** Tells this call from others, for ever. */
   readonly key: string
-  readonly model: string
-  readonly inputTokens: number
-  readonly outputTokens: number
   readonly at?: string | undefined
 }
 

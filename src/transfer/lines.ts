@@ -3,7 +3,7 @@
  * not parse is looked through for whole records (salvage.ts). Nothing stops the reader, and nothing is passed over in silence: what is
  * left of a line is told with its place and its bytes.
  */
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
 import { hasFewBrackets } from '../session/check.ts'
@@ -67,12 +67,14 @@ export async function* readRecords(file: SourceFile, isRecord: IsRecord): AsyncG
 
 /** The record of a line with which nothing is wrong. */
 function plainRecord({ number, offset, bytes, length }: RawLine, isRecord: IsRecord): Read | undefined {
-  if (number === 1 || length > bytes.length || !isUtf8(bytes)) return undefined
-  const text = bytes.toString('utf8')
+  const isPlainText = isAscii(bytes)
+  if (number === 1 || length > bytes.length || !(isPlainText || isUtf8(bytes))) return undefined
+  // A byte for each character: then there is nothing to decode.
+  const text = bytes.toString(isPlainText ? 'latin1' : 'utf8')
   const isShallow = hasFewBrackets(text, LIMITS.jsonDepth)
   const record = asObject(parsed(text, isShallow))
   if (record === undefined || !isRecord(record)) return undefined
-  const isPlain = isShallow && text.length === bytes.length && !text.includes('\\ud')
+  const isPlain = isShallow && isPlainText && !text.includes('\\ud')
   return { record, recovered: false, line: number, offset, raw: { text, bytes, isPlain } }
 }
 

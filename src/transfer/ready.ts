@@ -4,10 +4,10 @@
  */
 import { estimateTokens, estimateTokensOfPlain } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
-import { KEY_DIGITS, type KeyHash, writeKey } from '../record/keys.ts'
 import { checkId, checkJson, checkLength, objectText } from '../session/check.ts'
 import { JsonText } from '../session/json-text.ts'
-import type { Importer, Item, MessageItem, Source, UsageItem } from './item.ts'
+import type { MessageUsage } from '../session/records.ts'
+import type { Importer, Item, MessageItem, Source } from './item.ts'
 import { Suspects } from './suspects.ts'
 import { asTime, digest } from './values.ts'
 
@@ -26,13 +26,13 @@ export interface ReadyMessages {
   readonly ids: readonly string[]
   /** When each was said; null where nobody knows. */
   readonly times: readonly (string | null)[]
-  /** What `hashKey` makes of the ids, and the digests of the messages: 32 digits each, one behind the other. */
-  readonly keys: string
+  /** The digests of the messages, one behind the other. */
   readonly digests: string
   /** The messages as JSON, with a comma between them, and where each ends. */
   readonly bytes: Uint8Array
   readonly ends: readonly number[]
   readonly tokens: number
+  readonly usage: readonly MessageUsage[]
   /** How many come from damaged places, and how many stood there twice, one behind the other. */
   readonly recovered: number
   readonly repeated: number
@@ -40,21 +40,9 @@ export interface ReadyMessages {
   readonly release?: () => void
 }
 
-/** Calls to models in one session, each with what tells it from others: as lists, which take a fraction of the time of objects on their way to another thread. */
-export interface ReadyUsages {
-  readonly kind: 'usages'
-  readonly session: string
-  readonly keys: string[]
-  readonly models: string[]
-  readonly inputTokens: number[]
-  readonly outputTokens: number[]
-  readonly times: (string | undefined)[]
-}
-
 /** One of them. */
 export interface ReadyMessage {
   readonly id: string
-  readonly key: KeyHash
   readonly text: JsonText
   readonly at: string | null
 }
@@ -75,7 +63,7 @@ interface RefusedItem {
   readonly recovered: boolean
 }
 
-export type Ready = Exclude<Item, MessageItem> | ReadyMessages | ReadyUsages | SuspectItem | RefusedItem
+export type Ready = Exclude<Item, MessageItem> | ReadyMessages | SuspectItem | RefusedItem
 
 /** What has no place among messages: it may come behind those that stand behind it. */
 const BESIDE = new Set<Ready['kind']>(['entry', 'damage', 'healed', 'suspect', 'refused'])
@@ -156,9 +144,6 @@ class Bunch {
   #beside: Ready[] = []
   readonly #spare: ArrayBuffer[]
   #run: Run
-  #usages: ReadyUsages | undefined
-  /** Calls to models: they need no order, but where that of an export is kept. */
-  #calls = 0
   /** Of everything that is no message. */
   #bytes = 0
 
@@ -169,36 +154,16 @@ class Bunch {
   }
 
   get isFull(): boolean {
-    return (
-      this.#bytes + this.#run.length >= BATCH_BYTES ||
-      this.#run.count + this.#calls + this.#ready.length + this.#beside.length >= BATCH_MESSAGES
-    )
+    return this.#bytes + this.#run.length >= BATCH_BYTES || this.#run.count + this.#ready.length + this.#beside.length >= BATCH_MESSAGES
   }
 
   add(item: Exclude<Ready, ReadyMessages>): void {
-    if (item.kind === 'usage' && !this.#ordered) {
-      this.#addCall(item)
-      return
-    }
     this.#bytes += item.kind === 'entry' ? (item.length ?? 0) : item.kind === 'damage' ? item.bytes.length : 0
     if (!this.#ordered && BESIDE.has(item.kind)) this.#beside.push(item)
     else {
       this.#close()
       this.#ready.push(item)
     }
-  }
-
-  #addCall({ session, key, model, inputTokens, outputTokens, at }: UsageItem): void {
-    if (this.#usages?.session !== session) {
-      this.#usages = { kind: 'usages', session, keys: [], models: [], inputTokens: [], outputTokens: [], times: [] }
-      this.#beside.push(this.#usages)
-    }
-    this.#usages.keys.push(key)
-    this.#usages.models.push(model)
-    this.#usages.inputTokens.push(inputTokens)
-    this.#usages.outputTokens.push(outputTokens)
-    this.#usages.times.push(at)
-    this.#calls++
   }
 
   addMessage(made: Made): void {
@@ -217,7 +182,6 @@ class Bunch {
     const ready = this.#ready
     this.#ready = []
     this.#bytes = 0
-    this.#calls = 0
     return ready
   }
 
@@ -226,11 +190,12 @@ class Bunch {
     this.#ready.push(...this.#beside)
     this.#run = new Run(this.#run.session, undefined, this.#spare)
     this.#beside = []
-    this.#usages = undefined
   }
 }
 
 const NO_BYTES = Buffer.alloc(0)
+/** Of a digest. */
+const DIGITS = 32
 
 class Run {
   readonly session: string
@@ -240,8 +205,7 @@ class Run {
   readonly #ids: string[] = []
   readonly #times: (string | null)[] = []
   readonly #ends: number[] = []
-  /** What is told of messages in digits, so many of each. */
-  #keys = NO_BYTES
+  readonly #usage: MessageUsage[] = []
   #digests = NO_BYTES
   #bytes = NO_BYTES
   #tokens = 0
@@ -259,7 +223,7 @@ class Run {
     return this.#ids.length
   }
 
-  add({ item: { id, at, recovered }, length, text, pieces, digest: sum }: Made): void {
+  add({ item: { id, at, recovered, usage }, length, text, pieces, digest: sum }: Made): void {
     if (recovered === true) this.#recovered++
     // Twice in one source, one behind the other: it is one message.
     if (this.#known.size === this.#known.add(id).size) {
@@ -276,12 +240,12 @@ class Run {
         this.length += piece.length
       }
     }
-    const place = KEY_DIGITS * this.count
+    const index = this.count
+    if (usage !== undefined) this.#usage.push({ index, ...usage })
     this.#ids.push(id)
     this.#times.push(at ?? null)
     this.#ends.push(this.length)
-    writeKey('message', id, this.#keys, place)
-    this.#digests.write(sum ?? digest(this.#bytes.subarray(from, this.length)), place, KEY_DIGITS, 'latin1')
+    this.#digests.write(sum ?? digest(this.#bytes.subarray(from, this.length)), DIGITS * index, DIGITS, 'latin1')
     this.#tokens += pieces === undefined ? estimateTokens(text, this.length - from) : estimateTokensOfPlain(length)
   }
 
@@ -292,11 +256,11 @@ class Run {
       after: this.#after,
       ids: this.#ids,
       times: this.#times,
-      keys: this.#keys.toString('latin1', 0, KEY_DIGITS * this.count),
-      digests: this.#digests.toString('latin1', 0, KEY_DIGITS * this.count),
+      digests: this.#digests.toString('latin1', 0, DIGITS * this.count),
       bytes: this.#bytes.subarray(0, this.length),
       ends: this.#ends,
       tokens: this.#tokens,
+      usage: this.#usage,
       recovered: this.#recovered,
       repeated: this.#repeated,
     }
@@ -304,10 +268,7 @@ class Run {
 
   #makeRoom(length: number): void {
     if (length <= this.#bytes.length) return
-    if (this.#bytes === NO_BYTES) {
-      this.#keys = Buffer.allocUnsafe(KEY_DIGITS * BATCH_MESSAGES)
-      this.#digests = Buffer.allocUnsafe(KEY_DIGITS * BATCH_MESSAGES)
-    }
+    if (this.#bytes === NO_BYTES) this.#digests = Buffer.allocUnsafe(DIGITS * BATCH_MESSAGES)
     // Memory of its own, which can be handed to another thread.
     const used = length <= BATCH_MEMORY_BYTES ? this.#spare.pop() : undefined
     const grown = used === undefined ? Buffer.allocUnsafeSlow(Math.max(length, BATCH_MEMORY_BYTES)) : Buffer.from(used)
@@ -317,15 +278,14 @@ class Run {
 }
 
 /** The messages one by one, each read from the bytes when somebody wants to see it. */
-export function messagesOf({ ids, times, keys, digests, bytes, ends }: ReadyMessages): ReadyMessage[] {
+export function messagesOf({ ids, times, digests, bytes, ends }: ReadyMessages): ReadyMessage[] {
   return ids.map((id, index) => {
-    const digits = KEY_DIGITS * index
     const from = index === 0 ? 0 : (ends[index - 1] as number) + 1
     const text = new JsonText(
       () => Buffer.from(bytes.buffer, bytes.byteOffset + from, (ends[index] as number) - from),
-      digests.slice(digits, digits + KEY_DIGITS),
+      digests.slice(DIGITS * index, DIGITS * (index + 1)),
     )
-    return { id, key: keys.slice(digits, digits + KEY_DIGITS), text, at: times[index] ?? null }
+    return { id, text, at: times[index] ?? null }
   })
 }
 

@@ -81,7 +81,7 @@ function sketchOf(value: Json, sum: number): number {
   }
   if (typeof value !== 'object' || value === null) return mixed(sum, Number(value))
   let sketch = sum
-  for (const part of Object.values(value)) sketch = sketchOf(part as Json, sketch)
+  for (const name of Object.keys(value)) sketch = sketchOf(valueIn(value, name), sketch)
   return sketch
 }
 

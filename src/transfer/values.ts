@@ -1,6 +1,7 @@
 /** Values of foreign JSON, taken as what they should be, or undefined. */
 import { hash } from 'node:crypto'
 import type { Json, JsonObject } from '../record/record.ts'
+import type { ModelCall } from '../session/records.ts'
 
 export function asObject(value: Json | undefined): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
@@ -31,6 +32,11 @@ export function asId(value: Json | undefined): string | undefined {
 
 export function asCount(value: Json | undefined): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+}
+
+/** What a call took, if that is told. */
+export function callOf(model: string | undefined, inputTokens: number, outputTokens: number): ModelCall | undefined {
+  return model === undefined || model.length > 200 || inputTokens + outputTokens === 0 ? undefined : { model, inputTokens, outputTokens }
 }
 
 /** A title, within its limit. */
@@ -83,6 +89,8 @@ export function stemOf(path: string): string {
 /** The text of a message's content, for titles and the like. */
 export function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content
+  const [part, ...more] = asObjects(content)
+  if (more.length === 0) return typeof part?.text === 'string' ? part.text : ''
   return asObjects(content)
     .map((part) => (typeof part.text === 'string' ? part.text : ''))
     .filter((text) => text !== '')

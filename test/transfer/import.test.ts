@@ -1,5 +1,6 @@
 /** Sources into a store: what is there afterwards, once, again, grown, interrupted. */
 import { expect, test } from 'vitest'
+import { HoldfastError } from '../../src/errors.ts'
 import type { ImportedSession, ImportOptions } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
@@ -108,6 +109,57 @@ test('Claude Code: a prompt that was taken back stays on a branch of its own; su
   expect(await session.info()).toMatchObject({ title: 'Reading files', workspace: '/home/a/project' })
   expect(await session.usage()).toMatchObject([{ model: 'claude-x', calls: 3, inputTokens: 30, outputTokens: 15 }])
   expect((await (await store.session('cc-1/agent-s1')).info()).parent).toMatchObject({ session: 'cc-1', kind: 'child' })
+})
+
+/** A log of Claude Code: questions, and replies that took 10 and 5 tokens. */
+function replies(count: number, model = (_: number) => 'claude-x'): Source {
+  const lines = Array.from({ length: 2 * count }, (_, i) => {
+    const usage = { input_tokens: 10, output_tokens: 5 }
+    const reply = { role: 'assistant', id: `m${i}`, model: model(i), content: `answer ${i}`, usage }
+    const said = i % 2 === 0 ? { type: 'user', message: { role: 'user', content: `question ${i}` } } : { type: 'assistant', message: reply }
+    return {
+      uuid: `u${i}`,
+      parentUuid: i === 0 ? null : `u${i - 1}`,
+      sessionId: 'c',
+      cwd: '/a',
+      timestamp: '2026-03-01T10:00:00.000Z',
+      ...said,
+    }
+  })
+  return sourceOf({ name: '/a/c.jsonl', files: { 'c.jsonl': jsonl(...lines) } })
+}
+
+test('what calls took counts once, with the messages that are new', async () => {
+  const store = await openStore('memory:')
+  const usage = async () => (await store.session('c')).usage()
+  await importAll(store, [replies(300)])
+  expect(await usage()).toMatchObject([{ calls: 300, inputTokens: 3000, outputTokens: 1500 }])
+  await importAll(store, [replies(310)])
+  expect(await usage()).toMatchObject([{ calls: 310, inputTokens: 3100, outputTokens: 1550 }])
+})
+
+test('what calls took is not counted for a message that the store refuses, and stays with the others', async () => {
+  const store = await openStore('memory:', {
+    beforeAppend: (value) => {
+      if (JSON.stringify(value).includes('answer 3"')) throw new HoldfastError('INVALID_ARGUMENT', 'not this one')
+      return value
+    },
+  })
+  const [report] = await importAll(store, [replies(4, (i) => `model ${i}`)])
+  expect(report).toMatchObject({ messages: 7, damaged: 1 })
+  expect((await (await store.session('c')).usage()).map(({ model }) => model)).toEqual(['model 1', 'model 5', 'model 7'])
+})
+
+test('of more models than a session counts, the messages are there, and it is told what is not counted', async () => {
+  const store = await openStore('memory:')
+  const [report] = await importAll(store, [replies(1010, (i) => `model ${i}`)])
+  expect(report?.messages).toBe(2020)
+  expect(report?.damage.at(-1)?.reason).toContain('a session counts 1000 models')
+  expect(await (await store.session('c')).usage()).toHaveLength(1000)
+  // The next part of the same log finds them counted.
+  const [grown] = await importAll(store, [replies(1011, (i) => `model ${i}`)])
+  expect(grown?.messages).toBe(2)
+  expect(await (await store.session('c')).usage()).toHaveLength(1000)
 })
 
 test('gemini-cli: what was replaced and what was rewound stay readable', async () => {

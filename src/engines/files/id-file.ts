@@ -11,7 +11,7 @@
  *                  in order of their keys; those of one key by position and index, the highest first
  */
 import { crc32 } from 'node:zlib'
-import type { KeyEntry } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../../record/keys.ts'
 import type { DiskFile } from './disk.ts'
 
 export const BLOCK_BYTES = 4096
@@ -65,10 +65,21 @@ export async function readIdFile(file: DiskFile): Promise<IdFile | undefined> {
 /** Thrown when a block does not fit its checksum: the file has to be made again. */
 export class RottenIdFile extends Error {}
 
-/** Whether a file may have the key that stands at a place of `keys`. Mostly it has not, and is not read. */
-export function mayHave({ filter }: IdFile, keys: Buffer, at: number): boolean {
-  const step = keys.readUInt32BE(at + 8) | 1
-  let probe = keys.readUInt32BE(at + 4)
+/** Where the bits of keys are looked for in a filter: the first place, and the step from there to the next. */
+export function probesOf(keys: Buffer): Uint32Array {
+  const probes = new Uint32Array((2 * keys.length) / KEY_BYTES)
+  for (let i = 0; i < probes.length; i += 2) {
+    const at = (i / 2) * KEY_BYTES
+    probes[i] = keys.readUInt32BE(at + 4)
+    probes[i + 1] = keys.readUInt32BE(at + 8) | 1
+  }
+  return probes
+}
+
+/** Whether a key may be among those of a filter, by its number among those that are looked for. Mostly it is not, and nothing is read. */
+export function mayHave(filter: Buffer, probes: Uint32Array, index: number): boolean {
+  const step = probes[2 * index + 1] as number
+  let probe = probes[2 * index] as number
   const bits = filter.length * 8
   for (let i = 0; i < FILTER_PROBES; i++, probe = (probe + step) >>> 0) {
     const bit = probe % bits
@@ -82,7 +93,7 @@ export function mayHave({ filter }: IdFile, keys: Buffer, at: number): boolean {
  * first one in that range answers: a key may have very many.
  */
 export function findKey(ids: IdFile, wanted: Buffer, from: number, before: number): KeyEntry | undefined {
-  if (!mayHave(ids, wanted, 0)) return undefined
+  if (!mayHave(ids.filter, probesOf(wanted), 0)) return undefined
   for (let block = firstBlock(ids.fences, wanted); block < ids.fences.length / 8; block++) {
     const bytes = ids.file.readSync(block * BLOCK_BYTES, BLOCK_BYTES)
     checkBlock(bytes)
@@ -142,9 +153,9 @@ export async function writeIdFile(
   file: DiskFile,
   range: { readonly first: number; readonly end: number; readonly count: number },
   pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
-): Promise<void> {
+): Promise<IdFile> {
   const fences = Buffer.alloc(Math.ceil(range.count / ENTRIES_PER_BLOCK) * 8)
-  const filter = Buffer.alloc(Math.max(8, Math.ceil((range.count * FILTER_BITS) / 8)))
+  const filter = emptyFilter(range.count)
   let block = 0
   for await (const piece of pieces) {
     const bytes = Buffer.alloc(Math.ceil(piece.length / BLOCK_ENTRIES_BYTES) * BLOCK_BYTES)
@@ -166,6 +177,7 @@ export async function writeIdFile(
   trailer.writeUInt32BE(crc32(footer), 32)
   trailer.writeUInt32BE(crc32(trailer.subarray(0, 60)), 60)
   await writeAll(file, Buffer.concat([footer, trailer]))
+  return { file, ...range, fences, filter }
 }
 
 /** Places that fit behind the first digits of a key in one exact number. */
@@ -249,6 +261,18 @@ function firstEntry(block: Buffer, end: number, wanted: Buffer): number {
     else high = middle
   }
   return low * ENTRY_BYTES
+}
+
+/** A filter of keys that stand in no file. */
+export function filterOf(keys: ReadonlyMap<KeyHash, unknown>): Buffer {
+  const filter = emptyFilter(keys.size)
+  const bytes = Buffer.from([...keys.keys()].join(''), 'hex')
+  for (let at = 0; at < bytes.length; at += KEY_BYTES) addTo(filter, bytes, at)
+  return filter
+}
+
+function emptyFilter(count: number): Buffer {
+  return Buffer.alloc(Math.max(8, Math.ceil((count * FILTER_BITS) / 8)))
 }
 
 /** Keys are hashes, so their own bits serve as independent probes. */

@@ -11,10 +11,12 @@ import { unreadable } from './failures.ts'
 import {
   correctedBlocks,
   encodeEntries,
+  filterOf,
   findKey,
   type IdFile,
   KEY_BYTES,
   mayHave,
+  probesOf,
   RottenIdFile,
   readIdFile,
   writeIdFile,
@@ -38,9 +40,9 @@ interface Range {
   readonly count: number
 }
 
-type OnDisk = Range & { readonly file: IdFile; readonly memory?: undefined }
+type OnDisk = Range & { readonly file: IdFile; readonly filter?: undefined; readonly memory?: undefined }
 /** The highest entry of each key of one segment: a range ends where a segment does, so no look-up asks for a lower one. */
-type InMemory = Range & { readonly memory: ReadonlyMap<KeyHash, KeyEntry>; readonly file?: undefined }
+type InMemory = Range & { readonly memory: ReadonlyMap<KeyHash, KeyEntry>; readonly filter: Buffer; readonly file?: undefined }
 
 /** Keys of a range of segments: from a file, or held in memory where none was written yet, or none could be. */
 type Source = OnDisk | InMemory
@@ -91,7 +93,7 @@ export class IdIndex {
   /** Takes in the highest entry of each key of a segment that was just sealed, so that it need not be read again. */
   remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     if (this.#sources.some((source) => source.end > segment)) return
-    this.#sources = [...this.#sources, { first: segment, end, count: keys.size, memory: keys }]
+    this.#sources = [...this.#sources, { first: segment, end, count: keys.size, memory: keys, filter: filterOf(keys) }]
   }
 
   /** Writes what is held in memory, so that other processes need not read the segments, and merges. Failures are left to a look-up. */
@@ -234,11 +236,11 @@ export class IdIndex {
     const segment = segments.findLast((first) => first <= position)
     const end = Math.min(before, ...segments.filter((first) => first > position))
     const memory = new Map<KeyHash, KeyEntry>()
-    if (segment === undefined) return { first: position, end, count: 0, memory }
+    if (segment === undefined) return { first: position, end, count: 0, memory, filter: filterOf(memory) }
     for await (const counted of this.#options.records(segment, end)) {
       for (const entry of this.#options.keysOf(counted)) memory.set(entry.key, entry)
     }
-    return this.#make({ first: segment, end, count: memory.size, memory })
+    return this.#make({ first: segment, end, count: memory.size, memory, filter: filterOf(memory) })
   }
 
   /** An id file of these keys, or the keys themselves where none can be written. */
@@ -260,10 +262,8 @@ export class IdIndex {
     const beside = `${path}.${ids.hex(12)}.tmp`
     const file = await disk.open(beside, 'create')
     try {
-      await writeIdFile(file, range, pieces)
+      const written = await writeIdFile(file, range, pieces)
       await disk.rename(beside, path)
-      const written = await readIdFile(file)
-      if (written === undefined) throw new RottenIdFile()
       return written
     } catch (error) {
       await file.close()
@@ -319,28 +319,28 @@ interface Between {
   readonly before: number
 }
 
-/** Of each key the highest entry in a range. All keys are turned from hex at once. */
-function highestOf(sources: readonly Source[], keys: readonly KeyHash[], between: Between): (KeyEntry | undefined)[] {
+/**
+ * Of each key the highest entry in a range. The newest sources come first: what stands in an older one stands below their first position, but for
+ * lines that they carry. Each is asked for all keys before the next: what it has in memory is at hand then.
+ */
+function highestOf(sources: readonly Source[], keys: readonly KeyHash[], { from, before }: Between): (KeyEntry | undefined)[] {
   const bytes = Buffer.from(keys.join(''), 'hex')
-  return keys.map((key, index) => highest(sources, key, { bytes, at: index * KEY_BYTES }, between))
-}
-
-/** The newest sources first: what stands in an older one stands below their first position, but for lines that they carry. */
-function highest(
-  sources: readonly Source[],
-  key: KeyHash,
-  { bytes, at }: { readonly bytes: Buffer; readonly at: number },
-  { from, before }: Between,
-): KeyEntry | undefined {
-  let best: KeyEntry | undefined
+  const probes = probesOf(bytes)
+  const best = new Array<KeyEntry | undefined>(keys.length).fill(undefined)
   for (let i = sources.length - 1; i >= 0; i--) {
-    const source = sources[i] as Source
-    if (best !== undefined && best.at >= source.end) return best
-    if (source.file !== undefined && !mayHave(source.file, bytes, at)) continue
-    const entry =
-      source.file === undefined ? source.memory.get(key) : findKey(source.file, bytes.subarray(at, at + KEY_BYTES), from, before)
-    if (entry === undefined || entry.at < from || entry.at >= before) continue
-    if (best === undefined || entry.at > best.at) best = entry
+    const { file, memory, filter = file?.filter as Buffer, end } = sources[i] as Source
+    for (let index = 0; index < keys.length; index++) {
+      const known = best[index]
+      if (known !== undefined && known.at >= end) continue
+      if (!mayHave(filter, probes, index)) continue
+      const entry = memory?.get(keys[index] as KeyHash) ?? (file && findKey(file, keyIn(bytes, index), from, before))
+      if (entry === undefined || entry.at < from || entry.at >= before) continue
+      if (known === undefined || entry.at > known.at) best[index] = entry
+    }
   }
   return best
+}
+
+function keyIn(bytes: Buffer, index: number): Buffer {
+  return bytes.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES)
 }

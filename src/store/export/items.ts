@@ -10,7 +10,6 @@ import { PAST } from '../../session/branch.ts'
 import {
   type CommitFailed,
   type CommitFinished,
-  callsIn,
   type Description,
   type EntryPut,
   type ForkGranted,
@@ -97,7 +96,7 @@ export class ItemReader {
     const common = { session: this.#handle.id, at: record.at }
     switch (record.type) {
       case 'messages.appended':
-        return [...(await this.#messages(record)), ...entriesIn(record, common)]
+        return [...(await this.#messages(record)), ...usageIn(record, common), ...entriesIn(record, common)]
       case 'message.replaced': {
         const { target: id, message } = record as unknown as MessageReplaced
         return [{ kind: 'replacement', ...common, id, message: message as JsonObject }]
@@ -115,11 +114,8 @@ export class ItemReader {
         return [{ kind: 'head', ...common, to: await this.#idAt(to), why, ...(target === undefined ? {} : { target }) }]
       }
       case 'usage.recorded': {
-        const calls = callsIn(record as unknown as UsageRecorded)
-        return calls.map(({ model, inputTokens, outputTokens, at: when }, index) => {
-          const [key, moment] = [`${at}.${index}`, when === undefined ? {} : { at: when }]
-          return { kind: 'usage', ...common, ...moment, key, model, inputTokens, outputTokens }
-        })
+        const { model, inputTokens, outputTokens } = record as unknown as UsageRecorded
+        return [{ kind: 'usage', ...common, key: String(at), model, inputTokens, outputTokens }]
       }
       case 'share.granted': {
         const { share, token, expiresAt, redact } = record as unknown as ShareGranted
@@ -212,6 +208,15 @@ export class ItemReader {
     for await (const { id } of this.#transcript.oldestFirst([stretch])) return id
     return null
   }
+}
+
+/** What calls took, as it is told behind the messages that came from them. */
+function usageIn(record: JournalRecord, common: { readonly session: string; readonly at: string }): Item[] {
+  const { usage = [], times } = record as Partial<MessagesAppended>
+  return usage.map(({ index, model, inputTokens, outputTokens }) => {
+    const at = times?.[index] ?? common.at
+    return { kind: 'usage', ...common, at, key: String(index), model, inputTokens, outputTokens }
+  })
 }
 
 function entriesIn(record: JournalRecord, common: { readonly session: string; readonly at: string }): Item[] {

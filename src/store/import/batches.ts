@@ -8,6 +8,7 @@ import { hashKey, type KeyEntry } from '../../record/keys.ts'
 import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
+import type { MessageUsage } from '../../session/records.ts'
 import type { Point } from '../../session/state.ts'
 import type { ReadyMessage } from '../../transfer/ready.ts'
 import { admitAmount } from '../admission.ts'
@@ -21,6 +22,8 @@ export interface Batch {
   /** The messages as they stand in a record, with commas between them, and how many tokens they take, where that is known. */
   readonly bytes?: Uint8Array
   readonly tokens?: number
+  /** What the calls took that messages came from. */
+  readonly usage?: readonly MessageUsage[] | undefined
   /** The message that the first one follows, if that is not the head; null: none. */
   readonly after?: string | null | undefined
   /** Called when nobody looks at the messages any more. */
@@ -86,16 +89,16 @@ export class Batches {
     return own.map((entry, index) => entry ?? past.get(keys[index] as string))
   }
 
-  #append({ messages, bytes, tokens }: Batch, parent: { point: Point; born?: number } | undefined): Promise<Outcome> {
+  #append({ messages, bytes, tokens, usage }: Batch, parent: { point: Point; born?: number } | undefined): Promise<Outcome> {
     const link = this.#chain.link()
     const last = messages.findLast(({ at }) => at !== null)?.at
     const times = last === undefined ? undefined : messages.map(({ at }) => at)
     const made = {
       messages: messages.map(({ text }) => text),
       ids: messages.map(({ id }) => id),
-      keys: messages.map(({ key }) => key),
       bytes,
       times,
+      usage: usage?.length === 0 ? undefined : usage,
       tokens: tokens ?? messages.reduce((sum, { text }) => sum + estimateTokens(text.text), 0),
       parent: parent?.point,
     }
@@ -128,7 +131,7 @@ export class Batches {
     else this.#report.messages += messages.length
   }
 
-  async #addUnknown({ messages, after }: Batch): Promise<void> {
+  async #addUnknown({ messages, usage = [], after }: Batch): Promise<void> {
     const known = await this.known(messages.map(({ id }) => id))
     const fresh = messages.filter((_, index) => known[index] === undefined)
     const changed = messages.filter(({ text }, index) => known[index] !== undefined && known[index]?.digest !== text.digest)
@@ -139,7 +142,8 @@ export class Batches {
     if (fresh.length === 0) return
     const before = messages[messages.indexOf(fresh[0] as ReadyMessage) - 1]?.id ?? after
     const parent = after === undefined || before === undefined ? undefined : await this.#pointOf(before)
-    this.#count({ messages: fresh }, (await this.#append({ messages: fresh }, parent)).duplicate)
+    const rest = { messages: fresh, usage: usageOf(fresh, messages, usage) }
+    this.#count(rest, (await this.#append(rest, parent)).duplicate)
   }
 
   async #pointOf(id: string | null): Promise<{ point: Point; born?: number } | undefined> {
@@ -148,6 +152,18 @@ export class Batches {
     const located = await (await this.#handle.transcript()).locate(id)
     return located === undefined ? undefined : { point: located.point, born: located.born }
   }
+}
+
+/** Of some of the messages. */
+export function usageOf(
+  some: readonly ReadyMessage[],
+  all: readonly (ReadyMessage | undefined)[],
+  usage: readonly MessageUsage[],
+): MessageUsage[] {
+  return usage.flatMap((one) => {
+    const message = all[one.index]
+    return message === undefined || !some.includes(message) ? [] : [{ ...one, index: some.indexOf(message) }]
+  })
 }
 
 function isKnownInPart(error: unknown): boolean {

@@ -5,23 +5,24 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import { hashKey } from '../../record/keys.ts'
+import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
 import * as archives from '../../session/archives.ts'
 import { checkDescription, objectText } from '../../session/check.ts'
 import type { Terms } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
-import type { ImportedCall } from '../../session/records.ts'
+import type { MessageUsage } from '../../session/records.ts'
 import type { Point, SessionState } from '../../session/state.ts'
-import { importUsage, recordUsage } from '../../session/usage.ts'
+import { recordUsage } from '../../session/usage.ts'
 import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
-import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages, type ReadyUsages } from '../../transfer/ready.ts'
+import { BATCH_BYTES, messagesOf, type Ready, type ReadyMessage, type ReadyMessages } from '../../transfer/ready.ts'
 import { ContentIds, digest } from '../../transfer/values.ts'
 import { admit, admitAmount, admitText } from '../admission.ts'
 import { Handle, type Make } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
-import { type Batch, Batches } from './batches.ts'
+import { type Batch, Batches, usageOf } from './batches.ts'
 import type { Ledger } from './ledger.ts'
 import { sharedWith } from './lineage.ts'
 import { Draft, type ImportedSession } from './report.ts'
@@ -30,8 +31,6 @@ import { Draft, type ImportedSession } from './report.ts'
 const HELD_ITEMS = 512
 /** So many entries go into one record. */
 const ENTRIES = 256
-/** So many calls to a model go into one record. */
-const USAGES = 256
 
 export interface SessionImportOptions {
   readonly parts: StoreParts
@@ -56,9 +55,8 @@ export class SessionImport {
   #batches: Batches | undefined
   #entries: EntryItem[] = []
   #entryBytes = 0
-  #calls: ImportedCall[] = []
-  /** Those that are being written: messages go on meanwhile. */
-  #recording: Promise<{ readonly error: unknown } | undefined> = Promise.resolve(undefined)
+  /** Models that were called, of which a session counts so many. */
+  readonly #models = new Set<string>()
   #last: string | undefined
   /** Nothing is to be written: the session was deleted here. */
   #closed = false
@@ -126,6 +124,7 @@ export class SessionImport {
       if (state.status === 'absent') return this.#create(dryRun)
       const made = await this.#handle.held.replica.find([hashKey('operation', this.#createKey())])
       this.#own = made[0] !== undefined
+      for (const { model } of state.usage) this.#models.add(model)
       if (tries > 0 || (await this.#isSame(state, first))) return state.past.length > 0
       // Another session has this id.
       this.#handle = new Handle(this.#options.parts, `${this.#begin.session}-${digest(this.#options.source).slice(0, 8)}`)
@@ -184,29 +183,10 @@ export class SessionImport {
       this.#entries.push(item)
       this.#entryBytes += item.length ?? 0
       if (this.#entries.length >= ENTRIES || this.#entryBytes >= BATCH_BYTES) await this.#putEntries()
-    } else if (item.kind === 'usages') {
-      for (const [index, key] of item.keys.entries()) this.#calls.push(callOf(item, index, key))
-      if (this.#calls.length >= USAGES) await this.#recordUsages()
     } else {
       await this.#flush()
       await this.#attempt(item)
     }
-  }
-
-  async #recordUsages(): Promise<void> {
-    await this.#recorded()
-    const calls = this.#calls.splice(0)
-    if (calls.length === 0 || this.#closed) return
-    this.#recording = this.#submit({ at: calls.at(-1)?.at }, (terms) => importUsage(terms, calls)).then(
-      () => undefined,
-      (error: unknown) => ({ error }),
-    )
-  }
-
-  async #recorded(): Promise<void> {
-    const failure = await this.#recording
-    this.#recording = Promise.resolve(undefined)
-    if (failure !== undefined) this.#tell(failure.error, 'The usage of some calls')
   }
 
   async #addMessages(run: ReadyMessages): Promise<void> {
@@ -228,16 +208,30 @@ export class SessionImport {
   #admittedMessages(run: ReadyMessages): Omit<Batch, 'after'> {
     const { parts } = this.#options
     const messages = messagesOf(run)
-    if (parts.beforeAppend === undefined) return { messages, bytes: run.bytes, tokens: run.tokens }
-    const admitted = messages.flatMap((message) => {
+    const usage = this.#counted(run.usage)
+    if (parts.beforeAppend === undefined) return { messages, bytes: run.bytes, tokens: run.tokens, usage }
+    const admitted = messages.map((message) => {
       try {
-        return [{ ...message, text: admitText(parts, this.id, message.text) }]
+        return { ...message, text: admitText(parts, this.id, message.text) }
       } catch (error) {
         this.#tell(error, `The message "${message.id}"`)
-        return []
+        return undefined
       }
     })
-    return { messages: admitted }
+    const kept = admitted.filter((message) => message !== undefined)
+    return { messages: kept, usage: usageOf(kept, admitted, usage) }
+  }
+
+  /** What calls took, of as many models as a session counts. */
+  #counted(usage: readonly MessageUsage[]): readonly MessageUsage[] {
+    if (!this.#own) return []
+    const counted = usage.filter(({ model }) => {
+      if (this.#models.size < LIMITS.models) this.#models.add(model)
+      return this.#models.has(model)
+    })
+    const left = usage.length - counted.length
+    if (left > 0) this.#refused(`The usage of ${left} calls cannot be kept: a session counts ${LIMITS.models} models.`, false)
+    return counted
   }
 
   #refused(reason: string, recovered: boolean): void {
@@ -257,8 +251,6 @@ export class SessionImport {
 
   async #flush(): Promise<void> {
     await this.#batches?.flush()
-    await this.#recordUsages()
-    await this.#recorded()
     await this.#putEntries()
   }
 
@@ -391,11 +383,4 @@ export class SessionImport {
     if (!(error instanceof HoldfastError) || !refused.includes(error.code)) throw error
     this.#refused(`${what} cannot be kept: ${error.message}`, false)
   }
-}
-
-function callOf({ models, inputTokens, outputTokens, times }: ReadyUsages, index: number, key: string): ImportedCall {
-  const [model, input, output] = [models[index] as string, inputTokens[index] as number, outputTokens[index] as number]
-  const call = { key: `import:usage:${key}`, model, inputTokens: input, outputTokens: output }
-  const at = times[index]
-  return at === undefined ? call : { ...call, at }
 }

@@ -8,7 +8,20 @@ import { fieldsIn } from '../canonical.ts'
 import type { Importer, Item, MessageItem, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
 import { Remembered } from '../remembered.ts'
-import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, contentText, stemOf } from '../values.ts'
+import {
+  asArray,
+  asCount,
+  asId,
+  asMetadata,
+  asObject,
+  asString,
+  asTime,
+  asTitle,
+  ContentIds,
+  callOf,
+  contentText,
+  stemOf,
+} from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'claude-code'
@@ -19,6 +32,7 @@ const LINES = new Set(
 )
 /** So many lines back a prompt may point; further back, the file's order counts. */
 const REMEMBERED = 25_000
+const REMEMBERED_REPLIES = 250
 
 export const claudeCode: Importer = {
   name: NAME,
@@ -50,10 +64,10 @@ interface Titles {
   prompt?: string | undefined
 }
 
-interface KnownLine {
-  /** The message that it is, or that it follows. */
+/** A line that is not the message of its own name. */
+interface LineBeside {
+  /** The message that it follows, or that it is under another name. */
   readonly message: string | undefined
-  readonly isMessage: boolean
   /** How many prompts came before it was written. */
   readonly prompts: number
 }
@@ -66,7 +80,11 @@ class Reader implements LineReader {
   readonly #damage: Item[] = []
   /** Lines in front of the first that tells where the session was at work. */
   readonly #early: JsonObject[] = []
-  readonly #known = new Remembered<KnownLine>(REMEMBERED)
+  /** How many prompts came before each message. */
+  readonly #messages = new Remembered<number>(REMEMBERED)
+  readonly #beside = new Remembered<LineBeside>(REMEMBERED)
+  /** Replies whose usage was told: the lines of one are not far apart. */
+  readonly #replies = new Remembered<true>(REMEMBERED_REPLIES)
   /** Which child a sub-agent's line belongs to. */
   readonly #sidechains = new Map<string, string>()
   readonly #children = new Set<string>()
@@ -157,10 +175,8 @@ class Reader implements LineReader {
     if (isPrompt) this.#prompts++
     this.#titles.prompt ??= isPrompt ? asTitle(contentText(inner.content).split('\n')[0]?.slice(0, 200)) : undefined
     this.#last = id
-    this.#remember(asString(line.uuid), id, true)
-    this.items.push(new LineMessage({ session, id, at, after, recovered }, line, raw))
-    const usage = usageItem(session, id, inner, at)
-    if (usage !== undefined) this.items.push(usage)
+    this.#remember(asString(line.uuid), id)
+    this.items.push(new LineMessage({ session, id, at, after, recovered, usage: this.#usageIn(inner) }, line, raw))
   }
 
   #compaction(line: JsonObject, id: string): void {
@@ -183,32 +199,49 @@ class Reader implements LineReader {
     }
     const inner = asObject(line.message) as JsonObject
     const at = asTime(line.timestamp)
-    this.items.push(new LineMessage({ session: child, id, at, after: undefined, recovered }, line, raw))
-    const usage = usageItem(child, id, inner, at)
-    if (usage !== undefined) this.items.push(usage)
+    this.items.push(new LineMessage({ session: child, id, at, after: undefined, recovered, usage: this.#usageIn(inner) }, line, raw))
+  }
+
+  /** One reply may span several lines, each with all of its usage: the first has it. */
+  #usageIn(inner: JsonObject): MessageItem['usage'] {
+    const [usage, model] = [asObject(inner.usage), asString(inner.model)]
+    const reply = asId(inner.id)
+    if (usage === undefined || model?.startsWith('<') === true || this.#replies.get(reply ?? '') === true) return undefined
+    const inputTokens = asCount(usage.input_tokens) + asCount(usage.cache_read_input_tokens) + asCount(usage.cache_creation_input_tokens)
+    const call = callOf(model, inputTokens, asCount(usage.output_tokens))
+    if (call !== undefined && reply !== undefined) this.#replies.set(reply, true)
+    return call
   }
 
   /** A line without an id, or with one that another line has, is told by its content. */
   #idOf(line: JsonObject): string {
     const uuid = asId(line.uuid)
-    const isUsed = uuid === undefined || this.#known.get(uuid)?.isMessage === true || this.#sidechains.has(uuid)
+    const isUsed = uuid === undefined || this.#messages.get(uuid) !== undefined || this.#sidechains.has(uuid)
     return isUsed ? this.#ids.next(line) : uuid
   }
 
   /** The message to which a prompt goes back; undefined if it goes on where the conversation is. */
   #wayBack(line: JsonObject): string | undefined {
-    const before = this.#known.get(asString(line.parentUuid) ?? '')
-    return before?.message !== undefined && before.prompts < this.#prompts ? before.message : undefined
+    const { message, prompts } = this.#lineNamed(asString(line.parentUuid) ?? '') ?? { message: undefined, prompts: 0 }
+    return prompts < this.#prompts ? message : undefined
   }
 
   #messageBefore(line: JsonObject): string | undefined {
     const parent = asString(line.parentUuid)
-    return parent === undefined ? this.#last : (this.#known.get(parent)?.message ?? this.#last)
+    return parent === undefined ? this.#last : (this.#lineNamed(parent)?.message ?? this.#last)
   }
 
-  #remember(uuid: string | undefined, message: string | undefined, isMessage = false): void {
+  #lineNamed(uuid: string): LineBeside | undefined {
+    const beside = this.#beside.get(uuid)
+    if (beside !== undefined) return beside
+    const prompts = this.#messages.get(uuid)
+    return prompts === undefined ? undefined : { message: uuid, prompts }
+  }
+
+  #remember(uuid: string | undefined, message: string | undefined): void {
     if (uuid === undefined) return
-    this.#known.set(uuid, { message, isMessage, prompts: this.#prompts })
+    if (uuid === message) this.#messages.set(uuid, this.#prompts)
+    else this.#beside.set(uuid, { message, prompts: this.#prompts })
   }
 }
 
@@ -230,17 +263,19 @@ class LineMessage implements MessageItem {
   readonly at: string | undefined
   readonly after: string | undefined
   readonly recovered: boolean
+  readonly usage: MessageItem['usage']
   readonly text: string | undefined
   readonly pieces: readonly Uint8Array[] | undefined
   readonly said: JsonObject
   readonly #line: JsonObject
 
-  constructor({ session, id, at, after, recovered }: Told, line: JsonObject, raw: Raw | undefined) {
+  constructor({ session, id, at, after, recovered, usage }: Told, line: JsonObject, raw: Raw | undefined) {
     this.session = session
     this.id = id
     this.at = at
     this.after = after
     this.recovered = recovered
+    this.usage = usage
     this.said = asObject(line.message) as JsonObject
     this.#line = line
     const isPlain = raw !== undefined && typeof this.said.role === 'string' && !('origin' in this.said)
@@ -261,15 +296,5 @@ interface Told {
   readonly at: string | undefined
   readonly after: string | undefined
   readonly recovered: boolean
-}
-
-/** One reply may span several lines, each with all of its usage. */
-function usageItem(session: string, id: string, inner: JsonObject, at: string | undefined): Item | undefined {
-  const usage = asObject(inner.usage)
-  const model = asString(inner.model)
-  if (usage === undefined || model === undefined || model.length > 200 || model.startsWith('<')) return undefined
-  const inputTokens = asCount(usage.input_tokens) + asCount(usage.cache_read_input_tokens) + asCount(usage.cache_creation_input_tokens)
-  const outputTokens = asCount(usage.output_tokens)
-  if (inputTokens + outputTokens === 0) return undefined
-  return { kind: 'usage', session, key: asId(inner.id) ?? id, model, inputTokens, outputTokens, at }
+  readonly usage: MessageItem['usage']
 }

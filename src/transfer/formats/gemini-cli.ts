@@ -19,6 +19,7 @@ import {
   asTime,
   asTitle,
   ContentIds,
+  callOf,
   contentText,
   stemOf,
 } from '../values.ts'
@@ -150,18 +151,9 @@ class Reader implements LineReader {
     this.#path.push(id)
     const after = before === this.#last ? undefined : before
     this.#last = id
-    this.items.push({ kind: 'message', session, id, message, at, after, recovered, text, digest: sum, pieces })
-    const [tokens, model] = [asObject(record.tokens), asString(record.model)]
-    if (tokens === undefined || model === undefined || model.length > 200) return
-    this.items.push({
-      kind: 'usage',
-      session,
-      key: id,
-      model,
-      inputTokens: asCount(tokens.input),
-      outputTokens: asCount(tokens.output),
-      at,
-    })
+    const tokens = asObject(record.tokens)
+    const usage = callOf(asString(record.model), asCount(tokens?.input), asCount(tokens?.output))
+    this.items.push({ kind: 'message', session, id, message, at, after, recovered, usage, text, digest: sum, pieces })
   }
 }
 

@@ -1,7 +1,7 @@
 /** opencode: what `export` prints, one document with the session and its messages. */
 import type { Json, JsonObject } from '../../record/record.ts'
-import type { Importer, Item, Source } from '../item.ts'
-import { asCount, asId, asMetadata, asObject, asObjects, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
+import type { Importer, Item, MessageItem, Source } from '../item.ts'
+import { asCount, asId, asMetadata, asObject, asObjects, asString, asTime, asTitle, ContentIds, callOf, stemOf } from '../values.ts'
 import { damageOf, headOf, rawEntry, readOne, without } from './raw.ts'
 
 const NAME = 'opencode'
@@ -57,13 +57,16 @@ function* messageItems(
     origin: without(info, 'id', 'sessionID', 'role'),
   }
   const id = asId(info.id) ?? ids.next(message)
-  yield { kind: 'message', session, id, message, at, recovered }
+  yield { kind: 'message', session, id, message, at, recovered, usage: usageIn(info) }
+}
+
+function usageIn(info: JsonObject): MessageItem['usage'] {
   const [tokens, model] = [asObject(info.tokens), asString(info.modelID)]
-  if (tokens === undefined || model === undefined || model.length > 200) return
+  if (tokens === undefined) return undefined
   const cache = asObject(tokens.cache)
   const inputTokens = asCount(tokens.input) + asCount(cache?.read) + asCount(cache?.write)
   const outputTokens = asCount(tokens.output) + asCount(tokens.reasoning)
-  if (inputTokens + outputTokens > 0) yield { kind: 'usage', session, key: id, model, inputTokens, outputTokens, at }
+  return callOf(model, inputTokens, outputTokens)
 }
 
 /** Calls and files in the shape that is known elsewhere, with all that they had; other parts as they are. */

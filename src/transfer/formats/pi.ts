@@ -4,10 +4,10 @@
  */
 import type { Json, JsonObject } from '../../record/record.ts'
 import { fieldsIn } from '../canonical.ts'
-import type { Importer, Item, Source } from '../item.ts'
+import type { Importer, Item, MessageItem, Source } from '../item.ts'
 import type { Raw } from '../lines.ts'
 import { Remembered } from '../remembered.ts'
-import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, stemOf } from '../values.ts'
+import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, callOf, stemOf } from '../values.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
 
 const NAME = 'pi'
@@ -73,9 +73,8 @@ class Reader implements LineReader {
       this.#remember(id, id, before)
       const written = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw)?.value('message')
       const { text, pieces } = written ?? {}
-      this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, text, digest: undefined, pieces })
-      const usage = usageItem(session, id, asObject(line.message) ?? {}, at)
-      if (usage !== undefined) this.items.push(usage)
+      const usage = usageIn(asObject(line.message) ?? {})
+      this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, usage, text, digest: undefined, pieces })
       return
     }
     if (typeof line.id === 'string') this.#remember(line.id, before, null)
@@ -159,10 +158,9 @@ function partOf(value: unknown): JsonObject {
   return { ...without(part, 'arguments'), type: 'tool_use', input: part.arguments ?? {} }
 }
 
-function usageItem(session: string, key: string, message: JsonObject, at: string | undefined): Item | undefined {
+function usageIn(message: JsonObject): MessageItem['usage'] {
   const [usage, model] = [asObject(message.usage), asString(message.model)]
-  if (usage === undefined || model === undefined || model.length > 200) return undefined
+  if (usage === undefined) return undefined
   const inputTokens = asCount(usage.input) + asCount(usage.cacheRead) + asCount(usage.cacheWrite)
-  const outputTokens = asCount(usage.output)
-  return inputTokens + outputTokens > 0 ? { kind: 'usage', session, key, model, inputTokens, outputTokens, at } : undefined
+  return callOf(model, inputTokens, asCount(usage.output))
 }
