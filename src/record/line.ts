@@ -70,8 +70,7 @@ export function encodeBody(draft: Draft, sealing?: Sealing): Body {
   const json = typeof draft.text === 'object' ? wholeText(draft.text) : (draft.text ?? JSON.stringify(draft.payload))
   const clean = wellFormed(json)
   const written = clean === json ? draft : { ...draft, payload: JSON.parse(clean) as JsonObject }
-  const payload = seals ? sealing.payload(written, clean) : clean
-  const text = payload === '{}' ? `${head}}` : `${head},${payload.slice(1)}`
+  const text = seals ? `${head},${sealing.payload(written, clean)}}` : clean === '{}' ? `${head}}` : `${head},${clean.slice(1)}`
   return within({ text, length: Buffer.byteLength(text), draft: written })
 }
 

@@ -18,7 +18,7 @@ import type { Draft, JournalRecord, JsonObject } from './record.ts'
 export interface Sealing {
   /** Undefined if everything is at hand that `payload` and `state` need; otherwise resolves once it is. UNREADABLE if there is no such key. */
   ready(): Promise<void> | undefined
-  /** The fields of a record, as JSON, that take the place of its payload, whose JSON is `text`. */
+  /** The fields of a record, as JSON without brackets, that take the place of its payload, whose JSON is `text`. */
   payload(draft: Draft, text: string): string
   /** What `data` of a record becomes with another payload, and one of its messages. */
   data(record: Pick<JournalRecord, 'id' | 'type'>, payload: JsonObject): string

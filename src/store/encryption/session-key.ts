@@ -64,19 +64,19 @@ export class SessionKey {
     this.#unblinding = createDecipheriv('aes-256-ecb', blocks, null).setAutoPadding(false)
   }
 
-  /** The fields of a record, as JSON, in place of its payload, whose JSON is `text`. */
+  /** The fields of a record, as JSON without brackets, in place of its payload, whose JSON is `text`. */
   sealPayload(draft: Draft, text: string): string {
     const { type, payload } = draft
-    const head = hasMadeIdsOnly(draft) ? `{"sealed":"${this.id}"` : `{"sealed":"${this.id}","keys":${JSON.stringify(this.#keysOf(draft))}`
+    const head = hasMadeIdsOnly(draft) ? `"sealed":"${this.id}"` : `"sealed":"${this.id}","keys":${JSON.stringify(this.#keysOf(draft))}`
     const messages = type === 'messages.appended' ? (payload.messages as readonly Json[]) : []
     if (messages.length > 1) {
       const sealed = messages.map((message, index) => `"${this.#seal(draft, index, textOf(message))}"`)
-      return `${head},"messages":[${sealed}],"data":"${this.sealData(draft, without(payload, ['messages']))}"}`
+      return `${head},"messages":[${sealed}],"data":"${this.sealData(draft, without(payload, ['messages']))}"`
     }
     const open = (IN_THE_OPEN[type] ?? []).filter((field) => payload[field] !== undefined)
-    if (open.length === 0) return `${head},"data":"${this.#seal(draft, 'data', text)}"}`
+    if (open.length === 0) return `${head},"data":"${this.#seal(draft, 'data', text)}"`
     const shown = JSON.stringify(Object.fromEntries(open.map((field) => [field, payload[field]])))
-    return `${head},${shown.slice(1, -1)},"data":"${this.sealData(draft, without(payload, open))}"}`
+    return `${head},${shown.slice(1, -1)},"data":"${this.sealData(draft, without(payload, open))}"`
   }
 
   /** What `data` of a record is, for a payload. */
@@ -197,8 +197,8 @@ function readyWith(key: KeyObject, nonce: Uint8Array): Ready {
 }
 
 function sealed({ cipher, nonce }: Ready, identity: string, text: string): string {
-  cipher.setAAD(Buffer.from(identity))
-  const body = cipher.update(bytesOf(text))
+  cipher.setAAD(bytesOf(identity))
+  const body = cipher.update(text, 'utf8')
   cipher.final()
   const length = NONCE_BYTES + body.length + TAG_BYTES
   if (length > scratch.length) return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64')
@@ -208,14 +208,16 @@ function sealed({ cipher, nonce }: Ready, identity: string, text: string): strin
   return scratch.toString('base64', 0, length)
 }
 
-/** The bytes of a text, until the next one is asked for. */
+/** The bytes of a short text, until the next one is asked for: most are as long as the one before. */
 function bytesOf(text: string): Buffer {
-  // A sign takes three bytes at most.
-  return text.length * 3 > scratch.length ? Buffer.from(text) : scratch.subarray(0, scratch.write(text))
+  const length = scratch.write(text)
+  if (shown.length !== length) shown = scratch.subarray(0, length)
+  return shown
 }
 
 /** For what is put together and done with before anybody else comes to it. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
+let shown = scratch.subarray(0, 0)
 
 /** From the system and not from what a test may inject: nothing else may decide a nonce. */
 function freshNonce(): Uint8Array {
