@@ -45,6 +45,22 @@ test('a message whose id was made is found by it, also behind others that were a
   expect(keys.get(hashKey('message', 'r3'))?.at).toBe(RECORDS[2]?.at)
 })
 
+test('keys that were found out little by little are those that all at once would be, and are found out once', () => {
+  const ofMade = vi.fn(sessionModel.keysInParts.ofMade)
+  const [keys, whole] = [
+    new SegmentKeys({ ...sessionModel, keysInParts: { ...sessionModel.keysInParts, ofMade } }),
+    new SegmentKeys(sessionModel),
+  ]
+  for (const record of RECORDS) {
+    keys.add(record)
+    whole.add(record)
+    keys.prepare(1)
+  }
+  expect(ofMade).toHaveBeenCalledTimes(RECORDS.filter((record) => sessionModel.keysInParts.made(record) !== undefined).length)
+  expect(new Map([...keys.all()].sort())).toEqual(new Map([...whole.all()].sort()))
+  expect(ofMade.mock.calls.length).toBe(new Set(ofMade.mock.calls.map(([made]) => made)).size)
+})
+
 test('no hashes are made of such ids for a call that is known by its key, nor for one that is not', () => {
   const ofMade = vi.fn(sessionModel.keysInParts.ofMade)
   const keys = new SegmentKeys({ ...sessionModel, keysInParts: { ...sessionModel.keysInParts, ofMade } })

@@ -11,7 +11,7 @@ type Keys = Pick<Model<never>, 'keysOf' | 'keysInParts'>
 export class SegmentKeys {
   readonly #model: Keys
   readonly #entries = new Map<KeyHash, KeyEntry>()
-  #made: MadeIds[] = []
+  readonly #made: MadeIds[] = []
 
   constructor(model: Keys) {
     this.#model = model
@@ -36,12 +36,16 @@ export class SegmentKeys {
   }
 
   all(): ReadonlyMap<KeyHash, KeyEntry> {
-    for (const made of this.#made) {
+    this.prepare(this.#made.length)
+    return this.#entries
+  }
+
+  /** Finds out the keys of so many records, the oldest first: whoever asks for all of them waits for the rest only. */
+  prepare(records: number): void {
+    for (const made of this.#made.splice(0, records)) {
       for (const entry of this.#model.keysInParts?.ofMade(made) ?? []) {
         if ((this.#entries.get(entry.key)?.at ?? -1) < entry.at) this.#entries.set(entry.key, entry)
       }
     }
-    this.#made = []
-    return this.#entries
   }
 }
