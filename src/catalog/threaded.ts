@@ -32,6 +32,9 @@ type TellableError =
   | { readonly kind: 'holdfast'; readonly code: ErrorCode; readonly message: string; readonly outcome: Outcome; readonly details: object }
   | { readonly kind: 'other'; readonly message: string; readonly stack: string | undefined }
 
+/** So long after its end a thread that kept the catalog up to date is started anew: one that ends at once takes little time. */
+const AGAIN_MS = 1000
+
 interface Waiting {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
@@ -62,12 +65,15 @@ class Thread {
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #count = 0
+  /** It is to keep the catalog up to date, whatever becomes of the thread that was asked to. */
+  #keeps = false
 
   constructor(data: ThreadData) {
     this.#data = data
   }
 
   ask(method: string, ...words: readonly unknown[]): Promise<unknown> {
+    if (method === 'keep') this.#keeps = true
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start()
       // While somebody waits for an answer, the process must not end.
@@ -79,6 +85,7 @@ class Thread {
   }
 
   async close(): Promise<void> {
+    this.#keeps = false
     const running = this.#worker
     if (running === undefined) return
     await this.ask('close').catch(() => undefined)
@@ -104,9 +111,14 @@ class Thread {
       else one?.reject(errorOf(error))
     })
     const end = (why: string): void => {
-      if (this.#worker === worker) this.#worker = undefined
+      // Told twice of a mistake; those who wait by then wait for another thread.
+      if (this.#worker !== worker) return
+      this.#worker = undefined
       for (const { reject } of this.#waiting.values()) reject(new CatalogUnavailable('busy', why))
       this.#waiting.clear()
+      setTimeout(() => {
+        if (this.#keeps) this.ask('keep').catch(() => undefined)
+      }, AGAIN_MS).unref()
     }
     worker.on('error', (error) => end(`The thread of the catalog has ended: ${error.message}`))
     worker.on('exit', () => end('The thread of the catalog has ended.'))

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { CatalogCrowd } from '../catalog/processes.ts'
@@ -24,6 +26,30 @@ test.each([false, true])('a process that is killed at any moment of its indexing
   const crowd = await CatalogCrowd.make(5)
   onTestFinished(() => crowd.dispose())
   await crowd.killIndexing({ rounds: 15, rebuild })
+})
+
+test('a thread that kept the catalog up to date and ends is started anew, and keeps it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  // Compiled: others have no thread.
+  const built: typeof import('../../src/store/open-store.ts') = await import(join(process.cwd(), 'build/src/store/open-store.js'))
+  const asked = vi.spyOn(Worker.prototype, 'postMessage')
+  onTestFinished(() => asked.mockRestore())
+  const threads = (): unknown[] =>
+    asked.mock.contexts.filter((_, call) => (asked.mock.calls[call]?.[0] as { method?: string } | undefined)?.method === 'keep')
+  const store = await built.openStore(directory)
+  store.keepCatalog()
+  await vi.waitFor(() => expect(threads()).toHaveLength(1))
+  expect((await store.list()).sessions).toEqual([])
+  await (threads()[0] as Worker).terminate()
+  await vi.waitFor(() => expect(threads()).toHaveLength(2), 30_000)
+  expect(threads()[1]).not.toBe(threads()[0])
+  await (await store.session('s')).append({ role: 'user', content: 'a needle' })
+  expect(await answers(store as unknown as Store)).toMatchObject({ listed: ['s'], lag: null })
+  await store.close()
+  // A store that is closed starts none.
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(threads()).toHaveLength(2)
 })
 
 function onMount(): { mount: Mount; directory: string } {
