@@ -9,7 +9,7 @@ import { JsonText } from '../session/json-text.ts'
 import type { MessageUsage } from '../session/records.ts'
 import type { Importer, Item, MessageItem, Source } from './item.ts'
 import { Suspects } from './suspects.ts'
-import { asTime, digest } from './values.ts'
+import { asCount, asTime, callOf, digest } from './values.ts'
 
 /** One record of messages: large enough for speed, small enough to share a group with others. */
 const BATCH_MESSAGES = 256
@@ -241,7 +241,8 @@ class Run {
       }
     }
     const index = this.count
-    if (usage !== undefined) this.#usage.push({ index, ...usage })
+    const call = usage === undefined ? undefined : callOf(usage.model, asCount(usage.inputTokens), asCount(usage.outputTokens))
+    if (call !== undefined) this.#usage.push({ index, ...call })
     this.#ids.push(id)
     this.#times.push(at ?? null)
     this.#ends.push(this.length)

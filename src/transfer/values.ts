@@ -89,12 +89,9 @@ export function stemOf(path: string): string {
 /** The text of a message's content, for titles and the like. */
 export function contentText(content: Json | undefined): string {
   if (typeof content === 'string') return content
-  const [part, ...more] = asObjects(content)
-  if (more.length === 0) return typeof part?.text === 'string' ? part.text : ''
-  return asObjects(content)
-    .map((part) => (typeof part.text === 'string' ? part.text : ''))
-    .filter((text) => text !== '')
-    .join('\n')
+  const texts: string[] = []
+  for (const { text } of asObjects(content)) if (typeof text === 'string' && text !== '') texts.push(text)
+  return texts.join('\n')
 }
 
 /**

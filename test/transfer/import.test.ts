@@ -252,6 +252,24 @@ test('what could not be read is in the quarantine of the store, once', async () 
   ])
 })
 
+test('what an importer of one’s own says that calls took counts, if it can be', async () => {
+  const store = await openStore('memory:')
+  const call = (inputTokens: number, outputTokens: number, model = 'm') => ({ model, inputTokens, outputTokens })
+  const told = [call(1, 2), call(-1, Number.NaN), call(3, 0.5), call(1, 1, 'x'.repeat(201))]
+  const mine: Importer = {
+    name: 'mine',
+    recognises: () => true,
+    read: async function* () {
+      yield { kind: 'session', session: 'm', description: {} }
+      yield { kind: 'usage', session: 'm', key: 'alone', ...call(10, 20) }
+      for (const [i, usage] of told.entries()) yield { kind: 'message', session: 'm', id: String(i), message: { role: 'assistant' }, usage }
+    },
+  }
+  const source = sourceOf({ name: 'x.mine', files: { 'x.mine': 'anything' } })
+  expect(await importAll(store, [source], { importers: [mine] })).toMatchObject([{ session: 'm', messages: 4 }])
+  expect(await (await store.session('m')).usage()).toEqual([{ model: 'm', calls: 3, inputTokens: 14, outputTokens: 22 }])
+})
+
 test('an importer of one’s own is asked first', async () => {
   const store = await openStore('memory:')
   const mine: Importer = {
