@@ -12,6 +12,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { STORE_SPACE } from '../../src/store/parts.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tracesOf } from '../erase/traces.ts'
+import { searched } from './answers.ts'
 
 let directory = ''
 let store: Store
@@ -36,7 +37,7 @@ function files(): string[] {
 
 test('lists and searches go on with the old one, tell all there is, and see what is appended meanwhile', async () => {
   await fill(150)
-  expect((await store.search('needle')).lag).toBeNull()
+  expect((await searched(store, 'needle')).lag).toBeNull()
   const before = files()
   let isDone = false
   const rebuilding = store.rebuildCatalog().finally(() => {
@@ -47,7 +48,7 @@ test('lists and searches go on with the old one, tell all there is, and see what
     states.add((await store.catalogStatus()).state)
     await (await store.session(`s${i}`)).append({ id: `m${i}`, role: 'user', content: 'needle' })
     const { total } = await store.list({ limit: 1, count: true })
-    const { hits, lag } = await store.search('needle', { limit: 200 })
+    const { hits, lag } = await searched(store, 'needle', { limit: 200 })
     expect([total, hits.length, lag]).toEqual([i + 1, Math.min(200, i + 1), null])
   }
   await rebuilding

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { searched } from '../catalog/answers.ts'
 import { CatalogCrowd } from '../catalog/processes.ts'
 import { requirePlatform } from '../platform.ts'
 import { type Mount, mountTmpfs } from '../processes/mount.ts'
@@ -59,7 +60,7 @@ function onMount(): { mount: Mount; directory: string } {
 }
 
 async function answers(store: Store): Promise<unknown> {
-  const { hits, lag } = await store.search('needle')
+  const { hits, lag } = await searched(store, 'needle')
   return { listed: (await store.list()).sessions.map(({ id }) => id).sort(), found: hits.map(({ message }) => message).sort(), lag }
 }
 
