@@ -13,6 +13,5 @@ export const sessionModel = {
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
   keysOf,
   keysInParts: { sent: sentKeys, made: madeIds, ofMade: keysOfMade },
-  // Of what was purged, a process that had read it still knows the keys.
-  keysFrom: ({ born, purged }: SessionState): number => (purged ? Number.POSITIVE_INFINITY : born),
+  keysFrom: (state: SessionState): number => state.born,
 }
