@@ -7,7 +7,7 @@ import { idFile, segmentFile } from '../../src/engines/files/names.ts'
 import { encodeBody, encodeCheckpoint, Group } from '../../src/record/line.ts'
 import type { JsonObject } from '../../src/record/record.ts'
 import { type Files, MemoryDisk } from './disk.ts'
-import { directoryOf, findingsIn, makeStore, openOn, segmentsOf } from './sample.ts'
+import { directoryOf, findingsIn, makeStore, openOn, segmentsOf, talk } from './sample.ts'
 import { append, change, endOf, fill, fillLine, lines, moveFiles, NEWLINE, ROT, removeFiles, rotLine, segmentPath, ZERO } from './spoil.ts'
 
 let healthy: Files
@@ -124,6 +124,25 @@ const DAMAGE: readonly Plant[] = [
 
 const NOTES: readonly Plant[] = [
   {
+    name: 'a purge over which the power went, after which some of what it had removed is there again',
+    plant: async (disk) => {
+      await halfPurge(disk, 'half')
+      disk.files.delete(segmentPath(disk, 'half', 1))
+    },
+    found: ['unfinished-purge half'],
+  },
+  {
+    name: 'the same of a session that was created anew since',
+    plant: async (disk) => {
+      await halfPurge(disk, 'half')
+      disk.files.delete(segmentPath(disk, 'half', 1))
+      const store = await openOn(disk, 1_000_000)
+      await (await store.create({ id: 'half' })).append({ role: 'user', content: 'hi' })
+      await store.close()
+    },
+    found: [],
+  },
+  {
     name: 'half a line at the end',
     plant: (disk) => append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r9')),
     found: ['torn restored 2'],
@@ -235,6 +254,15 @@ async function forgeCheckpoint(disk: MemoryDisk, session: string): Promise<void>
     expect(forged.length).toBe(to - from + 1)
     change(disk, segmentPath(disk, session, 1), (bytes) => Buffer.concat([bytes.subarray(0, from), forged, bytes.subarray(to + 1)]))
   }
+}
+
+/** A session of several segments, as a purge leaves it that has marked it and removed nothing yet. */
+async function halfPurge(disk: MemoryDisk, id: string): Promise<void> {
+  const store = await openOn(disk, 900)
+  await (await talk(store, id)).delete()
+  const { engine, replicas } = store.parts
+  await replicas.of(engine.name('default', id)).replica.beginAnew()
+  await store.close()
 }
 
 function newerLine(end: number): Buffer {

@@ -36,7 +36,15 @@ async function recordsOf({ parts }: Store, id: string): Promise<Pick<SessionFoun
   const [first = 0] = await journal.segments()
   const counted = new Map<number, Counted>()
   let [kept, begun] = [first, false]
+  let [current, end, hole] = [first, first, first]
   for await (const { verdict, segment } of history(journal)) {
+    // Of what a purge was removing when the power went, some came back, with a hole behind it.
+    if (segment !== current && segment !== end) hole = segment
+    current = segment
+    if (verdict.kind === 'counted' && !verdict.carried) {
+      end = verdict.end
+      if (verdict.record.type === 'segment.sealed' && verdict.record.why === 'purge') kept = Math.max(kept, hole)
+    }
     // What begins with a segment that holds nothing was purged, and a late writer has made that one again.
     if (!begun) kept = segment
     if (verdict.kind !== 'counted') continue
