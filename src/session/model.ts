@@ -13,5 +13,6 @@ export const sessionModel = {
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
   keysOf,
   keysInParts: { sent: sentKeys, made: madeIds, ofMade: keysOfMade },
-  keysFrom: (state: SessionState): number => state.born,
+  // Of what was purged, a process that had read it still knows the keys.
+  keysFrom: ({ born, purged }: SessionState): number => (purged ? Number.POSITIVE_INFINITY : born),
 }
