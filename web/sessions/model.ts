@@ -106,7 +106,7 @@ export class SessionsModel {
   async #next(): Promise<void> {
     const limit = this.#wanted - this.#rows.length > LARGE_PAGE ? LARGE_PAGE : PAGE
     const page = await server.list({ ...this.#options, limit, cursor: this.#cursor as string })
-    const known = this.#placeOf
+    const known = this.placeOf
     // One that changed meanwhile may come again further down.
     this.#rows = this.#rows.concat(page.sessions.filter(({ id }) => known(id) === undefined))
     this.#have(page)
@@ -121,7 +121,7 @@ export class SessionsModel {
   /** A session is not what it was. */
   apply(info: SessionInfo): void {
     this.#meanwhile?.push(info)
-    const place = this.#placeOf(info.id)
+    const place = this.placeOf(info.id)
     const isPlain = Object.entries(this.#options).every(([name, value]) => value === undefined || name === 'order')
     const byTime = (this.#options.order ?? 'updated') === 'updated'
     const isGone = info.status === 'deleted' && this.#options.status !== 'deleted'
@@ -164,7 +164,7 @@ export class SessionsModel {
     cancelAnimationFrame(this.#frame)
   }
 
-  #placeOf = (id: string): number | undefined => {
+  placeOf = (id: string): number | undefined => {
     // Most changes concern one of the first few.
     for (let i = 0; i < Math.min(this.#rows.length, 50); i++) if (this.#rows[i]?.id === id) return i
     this.#places ??= new Map(this.#rows.map((row, index) => [row.id, index]))

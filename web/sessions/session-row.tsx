@@ -12,13 +12,14 @@ interface RowProps {
   readonly isActive: boolean
   readonly isSelected: boolean
   readonly onSelect: (id: string, selected: boolean) => void
+  readonly onFocus?: (id: string) => void
   readonly nowMs: number
 }
 
 /** Somebody writes to it, as far as one can tell from outside. */
 const LIVE_MS = 60_000
 
-export const SessionRow = memo(function SessionRow({ info, mark, isActive, isSelected, onSelect, nowMs }: RowProps) {
+export const SessionRow = memo(function SessionRow({ info, mark, isActive, isSelected, onSelect, onFocus, nowMs }: RowProps) {
   const name = info.title ?? info.id
   return (
     <div className={`row${isActive ? ' active' : ''}${isSelected ? ' selected' : ''}`}>
@@ -30,7 +31,7 @@ export const SessionRow = memo(function SessionRow({ info, mark, isActive, isSel
           onChange={(event) => onSelect(info.id, event.target.checked)}
         />
       </label>
-      <Link href={sessionPath(info.id)} className="row-link" data-session={info.id}>
+      <Link href={sessionPath(info.id)} className="row-link" data-session={info.id} onFocus={() => onFocus?.(info.id)}>
         <span className="row-title">
           <span className="name" dir="auto">
             {name}

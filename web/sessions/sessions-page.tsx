@@ -1,6 +1,6 @@
 /** All sessions: found, narrowed, followed and dealt with many at a time. */
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { useLocation } from 'wouter'
 import { full, sessionPath } from '../shell/format.ts'
 import { Icon } from '../shell/icon.tsx'
@@ -83,7 +83,7 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
   const model = useModel(narrowing)
   const [, go] = useLocation()
   const scroller = useRef<HTMLDivElement>(null)
-  const [active, setActive] = useState(-1)
+  const [active, setActive, focus] = useActive(scroller)
   const nowMs = useNow()
   const { rows, total, error } = model
   const virtual = useVirtualizer({
@@ -96,13 +96,15 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
       model.want((instance.range?.endIndex ?? 0) + 50)
     },
   })
+  const place = (active === undefined ? undefined : model.placeOf(active)) ?? -1
+  const current = rows[place]
   const move = (by: number): void => {
-    const next = Math.min(Math.max(active + by, 0), rows.length - 1)
-    setActive(next)
-    virtual.scrollToIndex(next)
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"] .row-link`)?.focus())
+    const index = Math.min(Math.max(place + by, 0), rows.length - 1)
+    const next = rows[index]
+    if (next === undefined) return
+    focus(next.id)
+    virtual.scrollToIndex(index)
   }
-  const current = rows[active]
   useShortcuts('List', [
     { keys: 'j', about: 'Next session', run: () => move(1) },
     { keys: 'k', about: 'Session before', run: () => move(-1) },
@@ -160,9 +162,10 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
                   <SessionRow
                     info={info}
                     mark={marks.get(info.id)}
-                    isActive={index === active}
+                    isActive={index === place}
                     isSelected={selected.has(info.id)}
                     onSelect={onSelect}
+                    onFocus={setActive}
                     nowMs={nowMs}
                   />
                 )}
@@ -173,6 +176,26 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
       </div>
     </>
   )
+}
+
+/**
+ * The session that keys act on: the one that has the focus, wherever it stands in the list by now. The focus is set before the next key
+ * can come, once the row is there, and given back if a row lost it by being put elsewhere.
+ */
+function useActive(scroller: RefObject<HTMLElement | null>) {
+  const [active, setActive] = useState<string>()
+  const isAwaited = useRef(false)
+  useLayoutEffect(() => {
+    if (active === undefined || !(isAwaited.current || document.activeElement === document.body)) return
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-session=${CSS.escape(active)}]`)
+    link?.focus({ preventScroll: true })
+    isAwaited.current &&= link === null
+  })
+  const focus = (id: string): void => {
+    isAwaited.current = true
+    setActive(id)
+  }
+  return [active, setActive, focus] as const
 }
 
 function useModel(narrowing: string): SessionsModel {

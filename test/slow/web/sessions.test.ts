@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ServerProcess } from '../../server/process.ts'
 import { closeBrowser, expectAccessible, openPage, platform, say, signIn, visit } from './browser.ts'
@@ -91,9 +92,8 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     const { server, store, page } = await visit()
     for (const id of ['one', 'two']) await say(store, id, 'Hello')
     for (const id of [/^one/, /^two/]) await page.getByRole('link', { name: id }).waitFor()
-    await page.keyboard.press('j')
-    await page.keyboard.press('j')
-    await page.locator('.row-link:focus').waitFor()
+    // As fast as fingers are: no key waits for what the one before it has shown.
+    await pressAtOnce(page, ['j', 'j'])
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'one' }).waitFor()
     await page.keyboard.press('g')
@@ -109,6 +109,27 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     await expectAccessible(page)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${server.url}/sessions/two`)
+  })
+
+  test('keys go on with the session that has the focus when others come to the front', async () => {
+    const { store, page } = await visit()
+    for (const id of ['one', 'two', 'three']) {
+      await say(store, id, 'Hello')
+      await page.getByRole('link', { name: new RegExp(`^${id}`) }).waitFor()
+    }
+    const focused = page.locator('.row.active .row-link:focus')
+    await pressAtOnce(page, ['j', 'j'])
+    expect(await focused.getAttribute('data-session')).toBe('two')
+    // The page puts `two` behind `one` now: whatever has the focus is taken out and put in again.
+    await say(store, 'one', 'Again')
+    await page.locator('[data-index="0"] [data-session="one"]').waitFor()
+    expect(await focused.getAttribute('data-session')).toBe('two')
+    await page.keyboard.press('x')
+    expect(await page.getByLabel('Select two', { exact: true }).isChecked()).toBe(true)
+    await page.keyboard.press('j')
+    expect(await focused.count()).toBe(1)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'two' }).waitFor()
   })
 
   test('a server that goes away and comes back is told of, and the page goes on', async () => {
@@ -179,3 +200,13 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     expect(Object.values(manifest).filter(({ file }) => !needed.has(file)).length).toBeGreaterThan(5)
   })
 })
+
+/** Keys that come one behind the other, with nothing drawn between them. */
+function pressAtOnce(page: Page, keys: readonly string[]): Promise<void> {
+  return page.evaluate(`(async () => {
+    for (const key of ${JSON.stringify(keys)}) {
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+      await Promise.resolve()
+    }
+  })()`)
+}
