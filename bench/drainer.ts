@@ -8,8 +8,8 @@ import { openStore } from '../src/store/open-store.ts'
 const store = await openStore(process.argv[2] as string)
 let [completed, last] = [0, 0]
 const worker = new Worker(store, {
-  onAttempt: () => {
-    completed++
+  onAttempt: ({ status }) => {
+    if (status === 'completed') completed++
     last = Date.now()
   },
 })

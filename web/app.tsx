@@ -1,14 +1,15 @@
 /** The shell around every page: navigation, connection, theme, keys, notices. Pages other than the list are loaded when they are needed. */
-import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Link, Route, Switch, useLocation } from 'wouter'
+import { useCaller } from './session/scope.ts'
 import { SessionsPage } from './sessions/sessions-page.tsx'
 import { Boundary } from './shell/boundary.tsx'
 import { Help } from './shell/help.tsx'
 import { Icon } from './shell/icon.tsx'
 import { listenToKeys, useShortcuts } from './shell/keyboard.ts'
 import { Notices, notify } from './shell/notices.tsx'
-import { onReconnect, server, signOut, useLink } from './shell/server.ts'
+import { onReconnect, signOut, useLink } from './shell/server.ts'
 import { SignIn } from './shell/sign-in.tsx'
 import { applyTheme, chosenTheme, type Theme } from './shell/theme.ts'
 
@@ -70,7 +71,7 @@ function Shell() {
   const link = useLink()
   const [, go] = useLocation()
   const [open, setOpen] = useState<'help' | 'palette' | undefined>()
-  const { data: caller } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
+  const { data: caller } = useCaller()
   useEffect(
     () =>
       onReconnect(() => {

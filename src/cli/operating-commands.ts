@@ -29,7 +29,8 @@ export const OPERATING: readonly CommandSpec[] = [
   },
   {
     name: 'retention',
-    about: 'show or set how long a space keeps things; `expire` goes by it where it is told no time, and nothing happens before',
+    about:
+      'show or set how long a space keeps things, what is not named stays as it is; `expire` goes by it where it is told no time, and nothing happens before',
     words: [],
     options: [
       {

@@ -16,7 +16,9 @@ export async function quota(context: Context, _: [], { sessions, bytes, messages
   const isSetting = Object.keys(wanted).length > 0
   if (clear && isSetting) throw wrongUsage('Set limits, or clear them; not both.')
   const store = await (isSetting || clear ? context.write() : context.read())
-  const told = await (isSetting || clear ? store.setQuota(wanted, given({ key })) : store.quota(given({ key })))
+  // What is not named stays as it is.
+  const kept = isSetting ? await store.quota(given({ key })) : {}
+  const told = await (isSetting || clear ? store.setQuota({ ...kept, ...wanted }, given({ key })) : store.quota(given({ key })))
   const fields = { ...quotaFields(told), used: await store.quotaUsage(given({ key })) }
   const { used } = fields
   const shown = (limit: number | null, of?: number): string => `${of === undefined ? '' : `${of} of `}${limit ?? 'any number'}`
@@ -39,7 +41,8 @@ export async function retention(context: Context, _: [], { idle, archives, delet
   const isSetting = Object.keys(wanted).length > 0
   if (clear && isSetting) throw wrongUsage('Set times, or clear them; not both.')
   const store = await (isSetting || clear ? context.write() : context.read())
-  const told = await (isSetting || clear ? store.setRetention(wanted) : store.retention())
+  const kept = isSetting ? await store.retention() : {}
+  const told = await (isSetting || clear ? store.setRetention({ ...kept, ...wanted }) : store.retention())
   await context.out.result(retentionFields(told), () =>
     [
       `idle sessions: ${lasting(told.deleteIdleAfterMs, 'deleted')}`,

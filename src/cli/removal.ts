@@ -27,20 +27,28 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
   const { out, signal } = context
   const store = await context.read()
   const progress = out.progress()
-  let [purged, kept, freed] = [0, 0, 0]
+  let [purged, kept, failed, freed] = [0, 0, 0, 0]
   for await (const one of store.purge({ olderThanMs: olderThan, dryRun })) {
-    const { session, deletedAt, action, freedBytes } = one
+    const { session, deletedAt, action, freedBytes, error } = one
     const fields = purgedFields(one, dryRun)
-    const verb = action === 'kept' ? 'kept, a fork reaches it' : dryRun ? 'would be purged' : 'purged'
-    await out.result(fields, (colours) => `${inLine(session)}  ${colours.dim(`deleted ${relativeTime(deletedAt, Date.now())}`)}  ${verb}`)
+    const verbs = {
+      kept: 'kept, a fork reaches it',
+      failed: `cannot be purged: ${error?.message ?? ''}`,
+      purged: dryRun ? 'would be purged' : 'purged',
+    }
+    const since = action === 'failed' ? '' : `deleted ${relativeTime(deletedAt, Date.now())}  `
+    await out.result(fields, (colours) => `${inLine(session)}  ${colours.dim(since)}${inLine(verbs[action])}`)
     if (action === 'purged') purged++
-    else kept++
+    else if (action === 'kept') kept++
+    else failed++
     freed += freedBytes
     progress.update(`purging: ${purged} purged, ${kept} kept`)
     if (signal.aborted) break
   }
   progress.end()
-  out.note(`${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}.`)
+  const done = `${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}`
+  out.note(`${done}${failed > 0 ? `, ${failed} could not be` : ''}.`)
+  if (failed > 0) process.exitCode = 1
 }
 
 interface ExpireOptions {
@@ -54,19 +62,28 @@ export async function expire(context: Context, _: [], { idle, archives, deleted,
   const { out, signal } = context
   const store = await context.read()
   const limits = given({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
-  let count = 0
+  let [count, failed] = [0, 0]
   for await (const one of store.expire({ ...limits, dryRun })) {
-    const { session, action, since, archive } = one
+    const { session, action, since, archive, error } = one
     const what = archive === undefined ? '' : `messages of archive ${archive} `
-    const verb = action === 'kept' ? 'kept, a fork reaches it' : dryRun && action !== 'failed' ? `would be ${action}` : action
-    await out.result(
-      expiredFields(one, dryRun),
-      (colours) => `${inLine(session)}  ${colours.dim(`since ${relativeTime(since, Date.now())}`)}  ${what}${verb}`,
-    )
-    if (action !== 'kept' && action !== 'failed') count++
+    const isFailed = action === 'failed'
+    const verb =
+      action === 'kept'
+        ? 'kept, a fork reaches it'
+        : isFailed
+          ? `cannot go: ${error?.message ?? ''}`
+          : dryRun
+            ? `would be ${action}`
+            : action
+    const when = since === '' ? '' : `since ${relativeTime(since, Date.now())}  `
+    await out.result(expiredFields(one, dryRun), (colours) => `${inLine(session)}  ${colours.dim(when)}${what}${inLine(verb)}`)
+    if (isFailed) failed++
+    else if (action !== 'kept') count++
     if (signal.aborted) break
   }
-  out.note(`${count} ${dryRun ? 'would be deleted, dropped or purged' : 'deleted, dropped or purged'}.`)
+  const done = `${count} ${dryRun ? 'would be deleted, dropped or purged' : 'deleted, dropped or purged'}`
+  out.note(`${done}${failed > 0 ? `, ${failed} could not be` : ''}.`)
+  if (failed > 0) process.exitCode = 1
 }
 
 interface EraseOptions {

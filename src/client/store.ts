@@ -92,7 +92,8 @@ export interface AuditInfo {
 export interface AuditOptions {
   readonly from?: Date
   readonly to?: Date
-  readonly limit?: number
+  /** What was written down first unless told. */
+  readonly order?: 'oldest' | 'newest'
 }
 
 export interface NewKeyOptions {
@@ -222,10 +223,15 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     yield* result.map(erasedOf)
   }
 
-  /** Who did what in the space, the first deed first; of the last day unless told. */
-  async audit({ from, to, limit }: AuditOptions = {}): Promise<AuditInfo[]> {
-    const query = { from: from?.toISOString(), to: to?.toISOString(), limit }
-    return (await this.#transport.ask<AuditInfo[]>('GET', '/audit', { query })).result
+  /** Who did what in the space, in the order in which it was written down; of the last day unless told. */
+  async *audit({ from, to, order }: AuditOptions = {}): AsyncGenerator<AuditInfo> {
+    const query = { from: from?.toISOString(), to: to?.toISOString(), order }
+    for (let cursor: string | undefined; ; ) {
+      const { result, headers } = await this.#transport.ask<AuditInfo[]>('GET', '/audit', { query: { ...query, cursor } })
+      yield* result
+      cursor = headers.get('x-next-cursor') ?? undefined
+      if (cursor === undefined) return
+    }
   }
 
   /** Has the server verify the space, or one session of it. */

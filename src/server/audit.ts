@@ -7,7 +7,6 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
 import { STORE_SPACE } from '../store/parts.ts'
-import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Page } from '../store/transcript.ts'
 
@@ -36,6 +35,8 @@ export interface AuditEntry extends Omit<Deed, 'request'> {
   readonly count: number
   /** Of one deed. */
   readonly request: string | null
+  /** Where it is written down: reading goes on behind it. */
+  readonly place: string
 }
 
 export interface AuditQuery {
@@ -43,37 +44,59 @@ export interface AuditQuery {
   readonly to: Date
   /** Of all spaces unless told. */
   readonly space?: string
+  /** What was written down first unless told. */
+  readonly order?: AuditOrder
+  /** Behind this place. */
+  readonly after?: string
 }
+
+export type AuditOrder = 'oldest' | 'newest'
 
 const DAY_MS = 86_400_000
 /** Days that one call reads at most. */
 const AUDIT_DAYS = 400
+/** How much later than it was done something may be written down, and on another day. */
+const LATE_MS = 60_000
+const PLACE = /^(\d{4}-\d\d-\d\d) (\S+)$/
 
-/** What was written down in some time, the first deed first. */
-export async function* readAudit(store: Store, { from, to, space }: AuditQuery): AsyncGenerator<AuditEntry> {
-  const [first, last] = [Math.floor(from.getTime() / DAY_MS), Math.floor(to.getTime() / DAY_MS)]
-  if (last - first >= AUDIT_DAYS) throw invalid(`One call reads ${AUDIT_DAYS} days at most.`)
-  for (let day = first; day <= last; day++) {
-    const session = await store.in(STORE_SPACE).session(sessionOf(new Date(day * DAY_MS).toISOString()))
-    for await (const entry of entriesIn(session)) {
+/** What was written down in some time, in the order in which it was: a deed that was counted comes a moment later than one that was not. */
+export async function* readAudit(store: Store, { from, to, space, order = 'oldest', after }: AuditQuery): AsyncGenerator<AuditEntry> {
+  const [, begin, message] = PLACE.exec(after ?? '') ?? []
+  const [earliest, latest] = [dayOf(from.getTime()), dayOf(to.getTime() + LATE_MS)]
+  const [step, start, last] = order === 'newest' ? [-1, latest, earliest] : [1, earliest, latest]
+  const first = after === undefined ? start : dayOf(Date.parse(begin ?? ''))
+  if (Number.isNaN(first)) throw invalid('This cursor is none of the audit: begin without one.')
+  if (Math.abs(last - first) > AUDIT_DAYS) throw invalid(`One call reads ${AUDIT_DAYS} days at most.`)
+  for (let day = first; (last - day) * step >= 0; day += step) {
+    for await (const entry of entriesOf(store, new Date(day * DAY_MS), order, day === first ? message : undefined)) {
       if (entry.at >= from.toISOString() && entry.at <= to.toISOString() && (space === undefined || entry.space === space)) yield entry
     }
   }
 }
 
-async function* entriesIn(session: Session): AsyncGenerator<AuditEntry> {
-  for (let after: string | undefined; ; ) {
+function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS)
+}
+
+async function* entriesOf(store: Store, date: Date, order: AuditOrder, after: string | undefined): AsyncGenerator<AuditEntry> {
+  const day = date.toISOString().slice(0, 10)
+  const session = await store.in(STORE_SPACE).session(sessionOf(day))
+  const backwards = order === 'newest'
+  for (let behind = after; ; ) {
     let page: Page
     try {
-      page = await session.messages({ limit: LIMITS.pageMessages, ...(after === undefined ? { from: 'start' } : { after }) })
+      const begin =
+        behind === undefined ? { from: backwards ? ('end' as const) : ('start' as const) } : { [backwards ? 'before' : 'after']: behind }
+      page = await session.messages({ limit: LIMITS.pageMessages, ...begin })
     } catch (error) {
       // Nothing was done on that day.
-      if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return
+      if (behind === undefined && error instanceof HoldfastError && error.code === 'NOT_FOUND') return
       throw error
     }
-    for (const { message } of page.messages) yield { count: 1, request: null, ...message } as unknown as AuditEntry
-    after = page.messages.at(-1)?.id
-    if (!page.more || after === undefined) return
+    const messages = backwards ? page.messages.toReversed() : page.messages
+    for (const { id, message } of messages) yield { count: 1, request: null, ...message, place: `${day} ${id}` } as unknown as AuditEntry
+    behind = messages.at(-1)?.id
+    if (!page.more || behind === undefined) return
   }
 }
 

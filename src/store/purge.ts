@@ -7,6 +7,7 @@ import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { release } from '../session/decide.ts'
 import type { SessionState } from '../session/state.ts'
+import { isKeyGone } from './encryption/master-key.ts'
 import type { StoreParts } from './parts.ts'
 import type { Held } from './replicas.ts'
 
@@ -38,8 +39,10 @@ export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dry
         isAny ||= purged?.action === 'purged' && !dryRun
         if (purged !== undefined) yield purged
       } catch (error) {
-        // One session that cannot be read holds up no other.
         if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+        // Nobody can tell whether one was deleted whose key is gone, this time or the next.
+        if (isKeyGone(error)) continue
+        // One session that cannot be read holds up no other.
         yield { session: name, deletedAt: '', action: 'failed', freedBytes: 0, error }
       }
     }

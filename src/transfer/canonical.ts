@@ -59,10 +59,10 @@ export class Fields {
     this.#places = places
   }
 
-  /** The value of a field, as it stands there, with texts around it. */
-  value(field: string, before?: Literal, behind?: Literal): Written | undefined {
+  /** The value of a field, as it stands there. */
+  value(field: string): Written | undefined {
     const part = this.#part(field)
-    return part === undefined ? undefined : this.#written([before, part, behind])
+    return part === undefined ? undefined : this.#written([part])
   }
 
   /** An object that is begun like that, and ends with all other fields, but for some, as its `origin`. */

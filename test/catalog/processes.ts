@@ -80,6 +80,7 @@ export class CatalogCrowd {
     await Promise.all(appending.map((child) => listen(child).next()))
     const lister = this.#start('lister', { keep })
     const told = listen(lister)
+    expect(await told.next()).toBe('ready')
     for (let i = 0; i < kills; i++) {
       await sleep(milliseconds / (kills + 1))
       const which = i % appending.length
@@ -90,7 +91,7 @@ export class CatalogCrowd {
     await sleep(milliseconds / (kills + 1))
     for (const child of appending) expect(await child.finish()).toMatchObject({ code: 0, complaint: '' })
     expect(await lister.finish()).toMatchObject({ code: 0, complaint: '' })
-    expect(told.lines.slice(0, -1)).toEqual([])
+    expect(told.lines.slice(0, -1)).toEqual(['ready'])
     return JSON.parse(told.lines.at(-1) as string) as { lists: number; searches: number }
   }
 

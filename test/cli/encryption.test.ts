@@ -26,6 +26,12 @@ test('a store is encrypted, read with its key and not without, rotated, backed u
   expect(await cli.failure(['show', 'a'])).toMatchObject({ status: 1, code: 'UNREADABLE' })
   expect(await cli.failure(['show', 'a', '--master-key-file', next])).toMatchObject({ status: 1, code: 'UNREADABLE' })
   expect((await cli.run(['doctor'])).status).toBe(0)
+  // Nobody can tell whether they were deleted: a timer that purges hears of it.
+  for (const command of [['purge'], ['expire', '--deleted', '0s']]) {
+    const { status, stdout, stderr } = await cli.run(command)
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('2 could not be.') })
+    expect(stdout).toMatch(/cannot (?:be purged|go): .*key/)
+  }
 
   const { stderr } = await cli.run(['backup', backup])
   expect(stderr).toContain('--keys')
@@ -35,6 +41,8 @@ test('a store is encrypted, read with its key and not without, rotated, backed u
   expect(await cli.one('encryption', 'destroy', 'b', ...withNext)).toEqual({ session_id: 'b', destroyed: true })
   await cli.one('backup', backup, '--keys', keys)
   expect(existsSync(keys)).toBe(true)
+  // What was destroyed on purpose is no failure, every time again.
+  expect(await cli.run(['purge', ...withNext])).toMatchObject({ status: 0, stdout: '' })
 
   rmSync(cli.store, { recursive: true })
   await cli.one('restore-backup', backup, '--keys', keys)

@@ -15,6 +15,7 @@ test('a quota is set, shown and taken away; the audit of a store that nobody ser
   })
   expect(await cli.one('quota')).toEqual({ ...none, sessions: 5, messages_per_minute: 60 })
   expect((await cli.run(['quota'])).stdout).toMatch(/sessions: 1 of 5 {2}bytes: \d+ of any number {2}messages a minute: 60/)
+  expect(await cli.one('quota', '--bytes', '1000')).toEqual({ ...none, sessions: 5, bytes: 1000, messages_per_minute: 60 })
   expect(await cli.failure(['quota', '--clear', '--bytes', '1'])).toMatchObject({ status: 2 })
   expect(await cli.one('quota', '--clear')).toEqual(none)
   expect(await cli.run(['audit', '--from', '7d'])).toMatchObject({ status: 0, stdout: '' })
@@ -25,7 +26,8 @@ test('how long things are kept is set, shown, gone by and taken away', async () 
   await cli.prepareMessages('a', 'm1')
   const never = { delete_idle_after_seconds: null, drop_archives_after_seconds: null, purge_deleted_after_seconds: null }
   expect(await cli.one('retention')).toEqual(never)
-  expect(await cli.one('retention', '--idle', '0s', '--deleted', '30d')).toEqual({
+  expect(await cli.one('retention', '--deleted', '30d')).toEqual({ ...never, purge_deleted_after_seconds: 2_592_000 })
+  expect(await cli.one('retention', '--idle', '0s')).toEqual({
     ...never,
     delete_idle_after_seconds: 0,
     purge_deleted_after_seconds: 2_592_000,

@@ -4,7 +4,8 @@ import { viewOf } from 'holdfast/client'
 import { type ReactNode, useDeferredValue, useState } from 'react'
 import { Link } from 'wouter'
 import { counted, full, sessionPath } from '../shell/format.ts'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 import '../style/context.css'
 
 type Window = Awaited<ReturnType<Awaited<ReturnType<typeof server.session>>['window']>>
@@ -56,11 +57,7 @@ export function ContextView({ id }: { readonly id: string }) {
           />
         </label>
       </div>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem error={error} />
       {data !== undefined && <Assembled id={id} window={data} budget={budget} />}
     </div>
   )

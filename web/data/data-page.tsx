@@ -1,6 +1,6 @@
 /** What is kept in the space, how much and for how long, and who did what: for whoever answers for it. */
-import { useQuery } from '@tanstack/react-query'
-import { server } from '../shell/server.ts'
+import { useCaller } from '../session/scope.ts'
+import { Problem } from '../shell/problem.tsx'
 import { Audit } from './audit.tsx'
 import { EraseOwner } from './erase-owner.tsx'
 import { Quotas } from './quotas.tsx'
@@ -9,10 +9,11 @@ import '../style/overview.css'
 import '../style/data.css'
 
 export function DataPage() {
-  const { data: caller } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
+  const { data: caller, error } = useCaller()
   return (
     <main id="main" className="page overview data" tabIndex={-1}>
       <h1>Data</h1>
+      <Problem error={error} />
       {caller !== undefined && caller.scope !== 'admin' && <p className="dim">This page needs a key with the scope “admin”.</p>}
       {caller?.scope === 'admin' && (
         <>

@@ -1,7 +1,7 @@
 /** Destroys everything of one person: shown first, then asked. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Dialog } from '../shell/dialog.tsx'
+import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { counted } from '../shell/format.ts'
 import { attempt, notify } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
@@ -41,21 +41,22 @@ interface ConfirmProps {
 
 function Confirm({ owner, sessions, onClose }: ConfirmProps) {
   const queries = useQueryClient()
-  const [busy, setBusy] = useState(false)
   const run = async (): Promise<void> => {
-    setBusy(true)
-    const work = async (): Promise<void> => {
-      const done = await erase(owner, false)
-      const failed = done.filter(({ action }) => action === 'failed').length
-      if (failed > 0) notify(`${counted(failed, 'session')} could not be erased: verify the store, and try again.`, { kind: 'failed' })
-      else notify(`${counted(done.length, 'session')} of “${owner}” ${done.length === 1 ? 'is' : 'are'} gone.`)
-      await queries.invalidateQueries()
-    }
-    await attempt(work)
-    onClose()
+    const done = await erase(owner, false)
+    const failed = done.filter(({ action }) => action === 'failed').length
+    if (failed > 0) notify(`${counted(failed, 'session')} could not be erased: verify the store, and try again.`, { kind: 'failed' })
+    else notify(`${counted(done.length, 'session')} of “${owner}” ${done.length === 1 ? 'is' : 'are'} gone.`)
+    await queries.invalidateQueries()
   }
   return (
-    <Dialog title={`Erase everything of “${owner}”`} onClose={onClose}>
+    <ConfirmDialog
+      title={`Erase everything of “${owner}”`}
+      action="Erase for ever"
+      doing="Erasing…"
+      run={run}
+      onClose={onClose}
+      disabled={sessions.length === 0}
+    >
       {sessions.length === 0 ? (
         <p>There is no session of “{owner}”.</p>
       ) : (
@@ -74,17 +75,7 @@ function Confirm({ owner, sessions, onClose }: ConfirmProps) {
           </ul>
         </>
       )}
-      <div className="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        {sessions.length > 0 && (
-          <button type="button" className="danger" disabled={busy} onClick={() => void run()}>
-            {busy ? 'Erasing…' : 'Erase for ever'}
-          </button>
-        )}
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

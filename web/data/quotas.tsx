@@ -3,7 +3,9 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { bytes, full } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
+import { Table } from '../shell/table.tsx'
 import { QuotaDialog } from './quota-dialog.tsx'
 
 type Limits = Awaited<ReturnType<typeof server.quota>>
@@ -32,45 +34,26 @@ export function Quotas() {
     <section>
       <h2>Quotas</h2>
       <p className="dim">What goes beyond a limit is refused. What a key has added is counted from when it has a limit.</p>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
-      <div className="table" tabIndex={0} role="group" aria-label="Quotas">
-        <table>
-          <thead>
-            <tr>
-              <th>whose</th>
-              <th>sessions</th>
-              <th>bytes</th>
-              <th>messages a minute</th>
-              <th>
-                <span className="visually-hidden">Change</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((one) => (
-              <tr key={one.key ?? ''}>
-                <td>{one.name}</td>
-                <td>
-                  <Share used={one.used?.sessions} limit={one.limits.sessions} shown={full} />
-                </td>
-                <td>
-                  <Share used={one.used?.bytes} limit={one.limits.bytes} shown={bytes} />
-                </td>
-                <td>{one.limits.messagesPerMinute === undefined ? 'no limit' : full(one.limits.messagesPerMinute)}</td>
-                <td>
-                  <button type="button" className="quiet" aria-label={`Change the quota of ${one.name}`} onClick={() => setSetting(one)}>
-                    change
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Problem error={error} />
+      <Table label="Quotas" heads={['whose', 'sessions', 'bytes', 'messages a minute', 'limits']}>
+        {data.map((one) => (
+          <tr key={one.key ?? ''}>
+            <td>{one.name}</td>
+            <td>
+              <Share used={one.used?.sessions} limit={one.limits.sessions} shown={full} />
+            </td>
+            <td>
+              <Share used={one.used?.bytes} limit={one.limits.bytes} shown={bytes} />
+            </td>
+            <td>{one.limits.messagesPerMinute === undefined ? 'no limit' : full(one.limits.messagesPerMinute)}</td>
+            <td>
+              <button type="button" className="quiet" aria-label={`Change the quota of ${one.name}`} onClick={() => setSetting(one)}>
+                change
+              </button>
+            </td>
+          </tr>
+        ))}
+      </Table>
       {setting !== undefined && (
         <QuotaDialog quoted={setting} onSave={(limits) => void save(limits, setting.key)} onClose={() => setSetting(undefined)} />
       )}

@@ -2,10 +2,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { Dialog } from '../shell/dialog.tsx'
+import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { ago, counted, sessionPath } from '../shell/format.ts'
 import { attempt, notify } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 
 type Policy = Awaited<ReturnType<typeof server.retention>>
 type Expired = Awaited<ReturnType<ReturnType<typeof server.expire>['next']>>['value']
@@ -36,27 +37,30 @@ export function Retention() {
         Nothing is let go by itself. Whoever runs <code>holdfast expire</code>, from a timer or below, goes by these times; an empty field
         keeps for ever, and a session may say otherwise for itself.
       </p>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
+      <Problem error={error} />
+      {data !== undefined && (
+        <>
+          <PolicyForm policy={data} />
+          <DryRun key={JSON.stringify(data)} policy={data} />
+        </>
       )}
-      {data !== undefined && <PolicyForm key={JSON.stringify(data)} policy={data} />}
-      <DryRun />
     </section>
   )
 }
 
+type Days = Readonly<Partial<Record<Time, string>>>
+
 function PolicyForm({ policy }: { readonly policy: Policy }) {
   const queries = useQueryClient()
-  const [days, setDays] = useState<Readonly<Partial<Record<Time, string>>>>(() =>
-    Object.fromEntries(Object.entries(policy).map(([name, ms]) => [name, String((ms as number) / DAY_MS)])),
-  )
+  // What somebody types stays, whatever others save meanwhile.
+  const [typed, setTyped] = useState<Days>()
+  const days = typed ?? daysOf(policy)
   const save = (): Promise<boolean> =>
     attempt(async () => {
       const times = Object.entries(days).filter(([, value]) => value !== '')
       await server.setRetention(Object.fromEntries(times.map(([name, value]) => [name, Number(value) * DAY_MS])))
       await queries.invalidateQueries({ queryKey: ['retention'] })
+      setTyped(undefined)
     }, 'Saved. Nothing has been let go yet.')
   return (
     <form
@@ -75,7 +79,7 @@ function PolicyForm({ policy }: { readonly policy: Policy }) {
             step="any"
             placeholder="never"
             value={days[name as Time] ?? ''}
-            onChange={(event) => setDays({ ...days, [name]: event.target.value })}
+            onChange={(event) => setTyped({ ...days, [name]: event.target.value })}
           />{' '}
           days
         </label>
@@ -87,16 +91,21 @@ function PolicyForm({ policy }: { readonly policy: Policy }) {
   )
 }
 
-function DryRun() {
+function daysOf(policy: Policy): Days {
+  return Object.fromEntries(Object.entries(policy).map(([name, ms]) => [name, String((ms as number) / DAY_MS)]))
+}
+
+/** What would go by a policy, and letting go by that one: another one, saved since, is another question. */
+function DryRun({ policy }: { readonly policy: Policy }) {
   const [found, setFound] = useState<readonly NonNullable<Expired>[]>()
   const [busy, setBusy] = useState(false)
   const [asking, setAsking] = useState(false)
   const look = async (): Promise<void> => {
     setBusy(true)
-    await attempt(async () => setFound(await expire(true)))
+    await attempt(async () => setFound(await expire(policy, true)))
     setBusy(false)
   }
-  const going = found?.filter(({ action }) => action !== 'kept' && action !== 'failed') ?? []
+  const going = found?.filter(goes) ?? []
   return (
     <>
       <div className="buttons">
@@ -123,34 +132,32 @@ function DryRun() {
           {found.length > SHOWN && <p className="dim">The first {SHOWN} are shown.</p>}
         </div>
       )}
-      {asking && <LetGo found={going} onClose={() => setAsking(false)} onDone={() => setFound(undefined)} />}
+      {asking && <LetGo policy={policy} found={going} onClose={() => setAsking(false)} onDone={() => setFound(undefined)} />}
     </>
   )
 }
 
 interface LetGoProps {
+  readonly policy: Policy
   readonly found: readonly NonNullable<Expired>[]
   readonly onClose: () => void
   readonly onDone: () => void
 }
 
-function LetGo({ found, onClose, onDone }: LetGoProps) {
+function LetGo({ policy, found, onClose, onDone }: LetGoProps) {
   const queries = useQueryClient()
-  const [busy, setBusy] = useState(false)
   const count = (...actions: readonly string[]): number => found.filter(({ action }) => actions.includes(action)).length
   const [deleted, destroyed] = [count('deleted'), count('dropped', 'purged')]
   const run = async (): Promise<void> => {
-    setBusy(true)
-    const work = async (): Promise<void> => {
-      const done = await expire(false)
-      notify(`${counted(done.filter(({ action }) => action !== 'kept' && action !== 'failed').length, 'thing')} went.`)
-      await queries.invalidateQueries()
-    }
-    if (await attempt(work)) onDone()
-    onClose()
+    const done = await expire(policy, false)
+    const failed = done.filter(({ action }) => action === 'failed').length
+    if (failed > 0) notify(`${counted(failed, 'session')} could not be let go: verify the store, and try again.`, { kind: 'failed' })
+    notify(`${counted(done.filter(goes).length, 'thing')} went.`)
+    onDone()
+    await queries.invalidateQueries()
   }
   return (
-    <Dialog title="Let go of what is too old" onClose={onClose}>
+    <ConfirmDialog title="Let go of what is too old" action="Let it go" doing="Letting go…" run={run} onClose={onClose}>
       {destroyed > 0 && (
         <p>
           <b>This is for ever</b> for {counted(destroyed, 'session or archive', 'sessions and archives')}: their messages are destroyed.
@@ -160,20 +167,16 @@ function LetGo({ found, onClose, onDone }: LetGoProps) {
         <p>{counted(deleted, 'session')} are deleted, and can be restored until they are purged; with a time of 0 days, that is at once.</p>
       )}
       <p className="dim">What somebody has used since it was looked at stays.</p>
-      <div className="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" disabled={busy} onClick={() => void run()}>
-          {busy ? 'Letting go…' : 'Let it go'}
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 
-async function expire(dryRun: boolean): Promise<NonNullable<Expired>[]> {
+function goes({ action }: NonNullable<Expired>): boolean {
+  return action !== 'kept' && action !== 'failed'
+}
+
+async function expire(policy: Policy, dryRun: boolean): Promise<NonNullable<Expired>[]> {
   const all: NonNullable<Expired>[] = []
-  for await (const one of server.expire({ dryRun })) all.push(one)
+  for await (const one of server.expire({ ...policy, dryRun })) all.push(one)
   return all
 }

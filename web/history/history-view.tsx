@@ -5,7 +5,8 @@ import { LongText } from '../session/long-text.tsx'
 import { useMayWrite } from '../session/scope.ts'
 import { ago, full, longTime } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 
 type Happening = Awaited<ReturnType<Awaited<ReturnType<typeof server.session>>['happenings']>>['records'][number]
 type Fields = Readonly<Record<string, unknown>>
@@ -25,11 +26,7 @@ export function HistoryView({ id }: { readonly id: string }) {
       <label>
         <input type="checkbox" checked={withMessages} onChange={(event) => setWithMessages(event.target.checked)} /> Messages too
       </label>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem error={error} />
       <ol className="happenings">
         {records.map((happening) => (
           <Row key={happening.position} id={id} happening={happening} />

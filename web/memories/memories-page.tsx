@@ -3,10 +3,10 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useDeferredValue, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useMayWrite } from '../session/scope.ts'
-import { Dialog } from '../shell/dialog.tsx'
+import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { ago, counted, sessionPath } from '../shell/format.ts'
-import { attempt } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 import '../style/overview.css'
 
 type Memory = Awaited<ReturnType<typeof server.memories>>[number]
@@ -52,11 +52,7 @@ export function MemoriesPage() {
           onChange={(event) => set('owner', event.target.value)}
         />
       </div>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem error={error} />
       {data?.length === 0 && (
         <p className="dim">{query === '' ? 'No memories of this owner. Commits extract them from what was said.' : 'No memory matches.'}</p>
       )}
@@ -102,14 +98,18 @@ function Retract({ source, known, onClose }: { readonly source: Source; readonly
     sources.some(({ session, archive }) => session === source.session && archive === source.archive),
   )
   const retract = async (): Promise<void> => {
-    const work = async (): Promise<void> => {
-      await (await server.session(source.session)).retractMemories(source.archive)
-      await queries.invalidateQueries({ queryKey: ['memories'] })
-    }
-    if (await attempt(work, 'Retracted.')) onClose()
+    await (await server.session(source.session)).retractMemories(source.archive)
+    await queries.invalidateQueries({ queryKey: ['memories'] })
   }
   return (
-    <Dialog title={`Retract what archive ${source.archive} of ${source.session} taught`} onClose={onClose}>
+    <ConfirmDialog
+      title={`Retract what archive ${source.archive} of ${source.session} taught`}
+      action="Retract"
+      doing="Retracting…"
+      done="Retracted."
+      run={retract}
+      onClose={onClose}
+    >
       <p>
         {counted(concerned.length, 'memory', 'memories')} of those shown {concerned.length === 1 ? 'comes' : 'come'} from it, and this
         cannot be undone. The messages stay.
@@ -119,14 +119,6 @@ function Retract({ source, known, onClose }: { readonly source: Source; readonly
           <li key={id}>{text}</li>
         ))}
       </ul>
-      <div className="buttons">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" onClick={() => void retract()}>
-          Retract
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -5,7 +5,9 @@ import { Link } from 'wouter'
 import { useScope } from '../session/scope.ts'
 import { ago, bytes, counted, full, sessionPath, short } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
+import { Table } from '../shell/table.tsx'
 import { DayChart } from './day-chart.tsx'
 import { Health } from './health.tsx'
 import '../style/overview.css'
@@ -19,11 +21,7 @@ export function OverviewPage() {
   return (
     <main id="main" className="page overview" tabIndex={-1}>
       <h1>Overview</h1>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem error={error} />
       {data !== undefined && (
         <>
           <Tiles stats={data} />
@@ -88,30 +86,18 @@ function Usage({ stats }: { readonly stats: Stats }) {
   return (
     <section>
       <h2>Models</h2>
-      <div className="table" tabIndex={0} role="group" aria-label="Models">
-        <table>
-          <thead>
-            <tr>
-              <th>model</th>
-              <th>calls</th>
-              <th>tokens in</th>
-              <th>tokens out</th>
-            </tr>
-          </thead>
-          <tbody>
-            {stats.usage.map(({ model, calls, inputTokens, outputTokens }) => (
-              <tr key={model}>
-                <td>
-                  <Link href={`/?model=${encodeURIComponent(model)}`}>{model}</Link>
-                </td>
-                <td>{full(calls)}</td>
-                <td>{full(inputTokens)}</td>
-                <td>{full(outputTokens)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Models" heads={['model', 'calls', 'tokens in', 'tokens out']}>
+        {stats.usage.map(({ model, calls, inputTokens, outputTokens }) => (
+          <tr key={model}>
+            <td>
+              <Link href={`/?model=${encodeURIComponent(model)}`}>{model}</Link>
+            </td>
+            <td>{full(calls)}</td>
+            <td>{full(inputTokens)}</td>
+            <td>{full(outputTokens)}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }
@@ -149,25 +135,21 @@ function TaskTable() {
       {tasks.length === 0 ? (
         <p className="dim">None. A commit moves what is live into an archive; its task makes the summary and the memories.</p>
       ) : (
-        <div className="table" tabIndex={0} role="group" aria-label="Commit tasks">
-          <table>
-            <tbody>
-              {tasks.map((task) => (
-                <tr key={task.id}>
-                  <td>
-                    <span className={`badge ${task.status === 'failed' ? 'danger' : ''}`}>{task.status}</span>
-                  </td>
-                  <td>
-                    <Link href={sessionPath(task.session)}>{task.session}</Link>
-                  </td>
-                  <td>archive {task.archive}</td>
-                  <td>{task.error?.message ?? (task.result === null ? '' : counted(task.result.memories, 'memory', 'memories'))}</td>
-                  <td className="dim">{ago(task.updatedAt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Commit tasks">
+          {tasks.map((task) => (
+            <tr key={task.id}>
+              <td>
+                <span className={`badge ${task.status === 'failed' ? 'danger' : ''}`}>{task.status}</span>
+              </td>
+              <td>
+                <Link href={sessionPath(task.session)}>{task.session}</Link>
+              </td>
+              <td>archive {task.archive}</td>
+              <td>{task.error?.message ?? (task.result === null ? '' : counted(task.result.memories, 'memory', 'memories'))}</td>
+              <td className="dim">{ago(task.updatedAt)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </section>
   )

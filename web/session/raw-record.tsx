@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Dialog } from '../shell/dialog.tsx'
 import { longTime } from '../shell/format.ts'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 import { LongText } from './long-text.tsx'
 import type { StoredMessage } from './model.ts'
 
@@ -38,11 +39,7 @@ export function RawRecord({ session, message, onClose }: RawRecordProps) {
           </>
         )}
       </dl>
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem error={error} />
       {data != null && <LongText text={JSON.stringify(data.record, null, 2)} />}
       {revisions.length > 1 && (
         <>

@@ -1,10 +1,13 @@
-/** What the one who looks may do. */
+/** Who looks, and what he may do. */
 import { useQuery } from '@tanstack/react-query'
 import { server } from '../shell/server.ts'
 
+export function useCaller() {
+  return useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
+}
+
 export function useScope(): 'read' | 'write' | 'admin' {
-  const { data } = useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
-  return data?.scope ?? 'read'
+  return useCaller().data?.scope ?? 'read'
 }
 
 export function useMayWrite(): boolean {

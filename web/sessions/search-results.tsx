@@ -3,7 +3,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
 import { Link } from 'wouter'
 import { ago, counted, sessionPath } from '../shell/format.ts'
-import { messageOf, server } from '../shell/server.ts'
+import { Problem } from '../shell/problem.tsx'
+import { server } from '../shell/server.ts'
 import { type Filters, listOptions } from './filters.tsx'
 import { SessionRow, type TaskMark } from './session-row.tsx'
 
@@ -38,11 +39,7 @@ export function SearchResults({ filters, marks, selected, onSelect }: ResultsPro
   const problem = titles.error ?? found.error
   return (
     <div className="results" aria-busy={titles.isFetching || found.isFetching}>
-      {problem !== null && (
-        <p className="problem" role="alert">
-          {messageOf(problem)}
-        </p>
-      )}
+      <Problem error={problem} />
       {isNothing && (
         <div className="empty">
           <h2>Nothing has “{text}”</h2>

@@ -96,10 +96,14 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
       model.want((instance.range?.endIndex ?? 0) + 50)
     },
   })
-  const place = (active === undefined ? undefined : model.placeOf(active)) ?? -1
-  const current = rows[place]
+  const place = active === undefined ? undefined : model.placeOf(active)
+  const lastPlace = useRef(-1)
+  if (place !== undefined) lastPlace.current = place
+  const current = place === undefined ? undefined : rows[place]
   const move = (by: number): void => {
-    const index = Math.min(Math.max(place + by, 0), rows.length - 1)
+    // From where it was, if it has left the list; whatever came behind it stands there now.
+    const from = place ?? lastPlace.current - (by > 0 ? 1 : 0)
+    const index = Math.min(Math.max(from + by, 0), rows.length - 1)
     const next = rows[index]
     if (next === undefined) return
     focus(next.id)

@@ -1,5 +1,5 @@
 /** A dialog of the browser's own: it holds the focus, closes with Escape, and keeps what lies behind it out of reach. */
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 
 interface DialogProps {
   readonly title: string
@@ -10,16 +10,19 @@ interface DialogProps {
 
 export function Dialog({ title, onClose, children, className = '' }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current
     if (dialog?.open === false) dialog.showModal()
+    // One that is only taken away does not give the focus back to where it was.
+    return () => dialog?.close()
   }, [])
   return (
     <dialog
       ref={element}
       className={`dialog ${className}`}
       aria-label={title}
-      onClose={onClose}
+      // It may have been opened again since.
+      onClose={() => element.current?.open !== true && onClose()}
       onClick={(event) => event.target === element.current && onClose()}
       onKeyDown={(event) => event.stopPropagation()}
     >

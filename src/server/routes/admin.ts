@@ -15,10 +15,11 @@ import {
   retentionFields,
   retentionPolicyOf,
 } from '../../wire/operations.ts'
-import { auditFields, readAudit } from '../audit.ts'
+import { type AuditEntry, auditFields, readAudit } from '../audit.ts'
 import { given } from '../given.ts'
 import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
+import { nextPage } from '../next-page.ts'
 import type { ServerParts } from '../parts.ts'
 import { type Principal, requireScope, SCOPES } from '../principal.ts'
 import { Erased, Expired, Purged } from '../removal-schemas.ts'
@@ -200,15 +201,13 @@ const purge = route({
     dry_run: z.boolean().default(false),
   }),
   result: z.array(Purged),
-  handle: async ({ store, body: { older_than_seconds, dry_run } }) => {
-    const result: object[] = []
-    for await (const purged of store.purge({ olderThanMs: older_than_seconds * 1000, dryRun: dry_run }))
-      result.push(purgedFields(purged, dry_run))
-    return { result }
-  },
+  handle: async ({ store, body: { older_than_seconds, dry_run: dryRun } }) => ({
+    result: await all(store.purge({ olderThanMs: older_than_seconds * 1000, dryRun }), (purged) => purgedFields(purged, dryRun)),
+  }),
 })
 
 const seconds = z.number().min(0).nullable().optional()
+const times = { delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }
 
 const expire = route({
   method: 'post',
@@ -220,19 +219,11 @@ const expire = route({
   reach: 'space',
   door: true,
   long: true,
-  body: z.object({
-    delete_idle_after_seconds: seconds,
-    drop_archives_after_seconds: seconds,
-    purge_deleted_after_seconds: seconds,
-    dry_run: z.boolean().default(false),
-  }),
+  body: z.object({ ...times, dry_run: z.boolean().default(false) }),
   result: z.array(Expired),
-  handle: async ({ store, body }) => {
-    const { dry_run: dryRun } = body
-    const result: object[] = []
-    for await (const expired of store.expire({ ...retentionPolicyOf(body), dryRun })) result.push(expiredFields(expired, dryRun))
-    return { result }
-  },
+  handle: async ({ store, body: { dry_run: dryRun, ...times } }) => ({
+    result: await all(store.expire({ ...retentionPolicyOf(times), dryRun }), (expired) => expiredFields(expired, dryRun)),
+  }),
 })
 
 const retention = z
@@ -262,7 +253,7 @@ const putRetention = route({
   scope: 'admin',
   reach: 'space',
   door: true,
-  body: z.object({ delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }),
+  body: z.object(times),
   result: retention,
   handle: async ({ store, body }) => ({ result: retentionFields(await store.setRetention(retentionPolicyOf(body))) }),
 })
@@ -278,11 +269,9 @@ const erase = route({
   long: true,
   body: z.object({ owner: z.string(), dry_run: z.boolean().default(false) }),
   result: z.array(Erased),
-  handle: async ({ store, body: { owner, dry_run } }) => {
-    const result: object[] = []
-    for await (const erased of store.erase({ owner, dryRun: dry_run })) result.push(erasedFields(erased, dry_run))
-    return { result }
-  },
+  handle: async ({ store, body: { owner, dry_run: dryRun } }) => ({
+    result: await all(store.erase({ owner, dryRun }), (erased) => erasedFields(erased, dryRun)),
+  }),
 })
 
 const count = z.number().int()
@@ -330,20 +319,26 @@ const audit = route({
   path: '/audit',
   tag: 'admin',
   summary:
-    'Who did what in this space, the first deed first; the last day unless told. Never what was said. At most `limit`, then go on from the last one.',
+    'Who did what in this space, in the order in which it was written down; the last day unless told. Never what was said. The cursor of the next page stands in X-Next-Cursor and in Link.',
   scope: 'admin',
   reach: 'space',
-  query: z.object({ from: time.optional(), to: time.optional(), limit: schemas.number.min(1).max(AUDIT_ENTRIES).default(1000) }),
+  query: z.object({
+    from: time.optional(),
+    to: time.optional(),
+    limit: schemas.number.min(1).max(AUDIT_ENTRIES).default(1000),
+    cursor: z.string().optional(),
+    order: z.enum(['oldest', 'newest']).default('oldest'),
+  }),
   result: z.array(auditEntry),
-  handle: async ({ parts, principal, query: { from, to, limit } }) => {
+  handle: async ({ c, parts, principal, query: { from, to, limit, cursor, order } }) => {
     await parts.audit.flush()
     const end = to === undefined ? new Date(parts.store.parts.clock.now()) : new Date(to)
     const begin = from === undefined ? new Date(end.getTime() - 86_400_000) : new Date(from)
-    const result: object[] = []
-    for await (const entry of readAudit(parts.store, { from: begin, to: end, space: principal.space })) {
-      if (result.push(auditFields(entry)) === limit) break
-    }
-    return { result }
+    const wanted = { from: begin, to: end, space: principal.space, order, ...given({ after: cursor }) }
+    const entries: AuditEntry[] = []
+    for await (const entry of readAudit(parts.store, wanted)) if (entries.push(entry) === limit) break
+    const last = entries.length === limit ? entries.at(-1)?.place : undefined
+    return { result: entries.map(auditFields), headers: last === undefined ? {} : nextPage(c.req.url, last) }
   },
 })
 
@@ -430,3 +425,9 @@ export const adminRoutes: readonly Route[] = [
   putQuota,
   doctor,
 ]
+
+async function all<T>(several: AsyncIterable<T>, fields: (one: T) => object): Promise<object[]> {
+  const result: object[] = []
+  for await (const one of several) result.push(fields(one))
+  return result
+}

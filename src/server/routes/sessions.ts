@@ -13,6 +13,7 @@ import { writtenFields } from '../../wire/operations.ts'
 import { sessionFields } from '../../wire/sessions.ts'
 import { type AutoCommitPolicy, keptPolicy, mergedPolicy, policyOf } from '../auto-commit-policy.ts'
 import { given } from '../given.ts'
+import { nextPage } from '../next-page.ts'
 import type { Principal } from '../principal.ts'
 import { type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
@@ -157,12 +158,6 @@ const list = route({
     return { result, headers: { ...total, ...(page.cursor === null ? {} : nextPage(c.req.url, page.cursor)) } }
   },
 })
-
-function nextPage(url: string, cursor: string): Record<string, string> {
-  const next = new URL(url)
-  next.searchParams.set('cursor', cursor)
-  return { 'x-next-cursor': cursor, link: `<${next.pathname}${next.search}>; rel="next"` }
-}
 
 function metadataIn(query: Readonly<Record<string, string>>): Record<string, Json> {
   const fields = Object.entries(query).filter(([name]) => name.startsWith('metadata.'))

@@ -70,4 +70,9 @@ export function isKeyMissing({ details }: HoldfastError): boolean {
   return (Object.values(REASONS) as unknown[]).includes(details.reason)
 }
 
+/** It was destroyed, or lies elsewhere; another master key would not help. */
+export function isKeyGone({ details }: HoldfastError): boolean {
+  return details.reason === REASONS.gone
+}
+
 const REASONS = { locked: 'no master key', wrong: 'wrong master key', gone: 'no session key' } as const

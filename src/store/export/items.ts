@@ -215,7 +215,7 @@ function usageIn(record: JournalRecord, common: { readonly session: string; read
   const { usage = [], times } = record as Partial<MessagesAppended>
   return usage.map(({ index, model, inputTokens, outputTokens }) => {
     const at = times?.[index] ?? common.at
-    return { kind: 'usage', ...common, at, key: String(index), model, inputTokens, outputTokens }
+    return { kind: 'usage', ...common, at, key: `${record.id}.${index}`, model, inputTokens, outputTokens }
   })
 }
 
