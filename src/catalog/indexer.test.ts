@@ -62,4 +62,13 @@ test('a call that has taken long ends, and tells that there is more', async () =
   expect(await indexer.index()).toBe(true)
   expect(puts).toHaveLength(1)
   expect((await catalog.lag())?.sessions).toBe(SESSIONS)
+  // The next ones go on with those that it has not come to, until each has had a piece.
+  expect(indexer.isMidway).toBe(true)
+  while (indexer.isMidway) await indexer.index()
+  expect(
+    puts
+      .flat()
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual((await catalog.names()).toSorted())
 })

@@ -19,9 +19,9 @@ import { PIECE_BYTES } from './message-reader.ts'
 const BATCH = 128
 /** How often a session is looked at again because another process was first. */
 const TRIES = 100
-/** Sessions whose text is put by one call, and for how long at most: whoever waits for it may have to answer. */
-const CALL_SESSIONS = 1024
+/** How long one call puts text at most: whoever waits for it may have to answer. And of how many sessions a round consists, which may take several. */
 const CALL_MS = 400
+const ROUND_SESSIONS = 1024
 /** Sessions, and bytes of their journals, whose text is put by one transaction: others who wait to write must not wait long. */
 const SLICE_SESSIONS = 128
 const SLICE_BYTES = 4 * 1024 * 1024
@@ -75,6 +75,8 @@ export class Indexer {
   readonly #examiner: Examiner
   /** Sessions whose text could not be read: left alone until they change. */
   readonly #stuck = new Set<string>()
+  /** Sessions of this round of whose text no piece is put yet. */
+  #left: readonly string[] = []
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #indexing: Promise<boolean> | undefined
@@ -149,9 +151,14 @@ export class Indexer {
     return this.#indexing
   }
 
+  /** Whether the last call ended before it had put a piece of each session that was behind. */
+  get isMidway(): boolean {
+    return this.#left.length > 0
+  }
+
   async #putPiece(): Promise<boolean> {
-    const behind = await this.catalog.backlog(CALL_SESSIONS + this.#stuck.size)
-    const names = behind.filter((name) => !this.#stuck.has(name))
+    const names = this.isMidway ? this.#left : await this.#behind()
+    this.#left = []
     if (names.length === 0) return false
     const until = this.#clock.monotonicMs() + CALL_MS
     const examining = await this.#reader()
@@ -167,8 +174,15 @@ export class Indexer {
       }
       await breath()
       await this.catalog.putText(puts)
-      if (slice === undefined) return true
+      if (slice !== undefined) continue
+      this.#left = slices.slice(i).flat()
+      return true
     }
+  }
+
+  async #behind(): Promise<string[]> {
+    const behind = await this.catalog.backlog(ROUND_SESSIONS + this.#stuck.size)
+    return behind.filter((name) => !this.#stuck.has(name))
   }
 
   /** Who reads text: while much of it is behind, another thread, if there may be one. */

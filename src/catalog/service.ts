@@ -72,7 +72,7 @@ export interface CatalogStatus {
 const SEARCH_WAIT_MS = 1000
 /**
  * Between two looks of a process that keeps the catalog up to date: changes that come together are put together. Four times as long as the look
- * took, and so between two pieces of text, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
+ * took, and so between two rounds of text, so that those who append have most of the machine; whoever lists or searches meanwhile catches up at once.
  */
 const REST_MS = { least: 200, most: 5000, perWork: 4 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
@@ -332,6 +332,11 @@ export class CatalogService implements CatalogRequests {
         let startedMs = clock.monotonicMs()
         await this.#caughtUp(undefined, async (indexer) => {
           while (!signal.aborted && (await indexer.index())) {
+            // The more sessions are behind, the longer is a round, and the smaller a part of it the rest: or it would fall behind for ever.
+            if (indexer.isMidway) {
+              await breath()
+              continue
+            }
             await clock.sleep(Math.min(REST_MS.most, REST_MS.perWork * (clock.monotonicMs() - startedMs)), signal)
             startedMs = clock.monotonicMs()
           }
