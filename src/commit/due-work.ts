@@ -94,17 +94,18 @@ export class DueWork {
   }
 
   /**
-   * What was known of a task holds no longer. What else there is to do in its session is known here, up to what became of the task; the feed names
-   * what others did. Where it is not known, the session is looked at again.
+   * What was known of a task holds no longer. What else there is to do in its session is known here, up to what became of the task; what others did
+   * meanwhile the feed has named or will name, and from now on it is looked at. Where nothing is known, the session is looked at again.
    */
   async settle({ name, seen }: Due): Promise<void> {
     seen.drop()
     this.#due.delete(name)
-    this.#working.delete(name)
     const state = this.#parts.replicas.once(name).replica.known
     // Whatever is wrong with the store shows the next time.
     if (state === undefined) await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
     else await this.#learn(name, state, seen).catch(() => this.#toLookAt.add(name))
+    // Not sooner: somebody who looks while this is learnt would know more, and be overruled.
+    this.#working.delete(name)
   }
 
   postpone({ name, ...due }: Due): void {
@@ -135,12 +136,15 @@ export class DueWork {
   }
 
   #changed(name: string, now: number): void {
-    if ((this.#only !== undefined && name !== this.#only) || this.#working.has(name) || this.#left.has(name)) return
+    if ((this.#only !== undefined && name !== this.#only) || this.#left.has(name)) return
     if (this.#toSweep.delete(name)) this.#left.set(name, now + LEFT_MS)
     else this.#toLookAt.add(name)
   }
 
-  /** The sessions to look at next: what changed, then what was left alone for long enough, then what may have changed. */
+  /**
+   * The sessions to look at next: what changed, then what was left alone for long enough, then what may have changed. Those that are being worked on
+   * wait: the feed names them for what is written here, and together with that, or right behind it, for what others write.
+   */
   #next(): string[] {
     const now = this.#parts.clock.monotonicMs()
     const overdue = function* (left: ReadonlyMap<string, number>): Generator<string> {
@@ -150,7 +154,7 @@ export class DueWork {
     for (const from of [this.#toLookAt, overdue(this.#left), this.#toSweep, this.#left.keys()]) {
       for (const name of from) {
         if (names.length === SIDE_BY_SIDE) break
-        names.push(name)
+        if (!this.#working.has(name)) names.push(name)
       }
       for (const name of names) {
         this.#toLookAt.delete(name)

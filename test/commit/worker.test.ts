@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
 import { type Attempt, Worker } from '../../src/commit/worker.ts'
+import type { Engine } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -157,6 +158,51 @@ test('archives of one session are summarised in order, each on the overview befo
   await new Worker(store, { model, concurrency: 8 }).drain()
   expect(model.requests.map(({ previous }) => previous)).toEqual([null, '[a b]'])
   expect(await second.completed()).toMatchObject({ overview: '[a b][c]' })
+})
+
+/** The same engine, with something that happens when a summary stands and is announced, and the disk is not done yet. It is told up to where the feed was read. */
+function slowlySynced(engine: Engine, meanwhile: (cursor: () => string | undefined) => Promise<void>): Engine {
+  let read: string | undefined
+  return {
+    supports: engine.supports,
+    warnings: [],
+    name: (space, id) => engine.name(space, id),
+    journal: (name) => {
+      const journal = engine.journal(name)
+      const append = journal.append.bind(journal)
+      return Object.assign(journal, {
+        append: async (...words: Parameters<typeof append>) => {
+          const appended = await append(...words)
+          if (Buffer.from(words[2]).includes('"commit.finished"')) await meanwhile(() => read)
+          return appended
+        },
+      })
+    },
+    names: (space) => engine.names(space),
+    changes: async (cursor) => {
+      const changes = await engine.changes(cursor)
+      read = changes.cursor
+      return changes
+    },
+    watch: (hint) => engine.watch(hint),
+    close: () => engine.close(),
+  }
+}
+
+test('a commit that another process places right behind a summary is worked on, although the feed named it before the summary was durable', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const session = await (await openStore(engine)).session('s')
+  await appendAll(session, 'a')
+  const tasks = [await commitOf(session)]
+  const slow = slowlySynced(engine, async (cursor) => {
+    if (tasks.length > 1) return
+    await appendAll(session, 'b')
+    tasks.push(await commitOf(session))
+    const announced = await engine.changes()
+    await eventually(() => expect(cursor()).toBe(announced.cursor))
+  })
+  await new Worker(await openStore(slow), { model: new StubModel() }).drain()
+  expect(await Promise.all(tasks.map((task) => task.info()))).toMatchObject([{ status: 'completed' }, { status: 'completed' }])
 })
 
 test('two workers on one task: one answer counts', async () => {
