@@ -161,8 +161,8 @@ export class LineCheck {
     if (successor === undefined && !ready) yield { kind: 'unfinished-roll', place: { segment, offset: 0, length: end - segment } }
     if (seal !== undefined) {
       if (successor === undefined || seal.end >= successor) return
-      // Of what a purge was removing when the power went, some may be there again.
-      if (this.#mayBegin(successor)) return yield* this.#begin(successor)
+      // Of what a purge was removing when the power went, some may be there again. Of a journal that cannot be loaded nobody can tell, so it is told.
+      if (this.#loaded !== undefined && this.#mayBegin(successor)) return yield* this.#begin(successor)
       yield { kind: 'missing-segment', place: { segment, offset: seal.end - segment, length: successor - seal.end } }
       yield* this.#forget()
     } else if (successor === undefined || end >= successor) {

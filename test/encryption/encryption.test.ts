@@ -1,6 +1,9 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
+import { segmentFile } from '../../src/engines/files/names.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { newMasterKey } from '../../src/store/encryption/master-key.ts'
@@ -84,6 +87,17 @@ test('without the master key nothing is read, overwritten or begun; it is never 
   expect((await locked.list()).sessions).toMatchObject([{ id: 's', status: 'unreadable' }])
   expect(await kinds(locked)).toEqual(['sealed'])
   expect(await contents(await directory().open({ encryption }))).toHaveLength(23)
+})
+
+test('a segment gone from the middle is damage also without the master key', async () => {
+  const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
+  await fill(store)
+  const journal = store.parts.engine.journal(store.parts.engine.name('default', 's'))
+  const segments = await journal.segments()
+  await store.close()
+  expect(segments.length).toBeGreaterThan(2)
+  await rm(join(directory().path, 'sessions', journal.name, segmentFile(segments[1] as number)))
+  expect(await kinds(await directory().open())).toEqual(['sealed', 'missing-segment'])
 })
 
 test('what was written before a store was encrypted stays as it is, and everything behind it is sealed', async () => {
