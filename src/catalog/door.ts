@@ -55,12 +55,12 @@ export class CatalogDoor {
     return knownDueIn(engine.directory)
   }
 
-  /** Leaves nothing of what was erased in the catalog, if there is one. UNAVAILABLE if others use it all the time: try again. */
-  async scrub(): Promise<void> {
+  /** Leaves nothing of what was erased or purged in the catalog, if there is one. UNAVAILABLE if others use it all the time: try again. */
+  async scrub(after: 'erasure' | 'purge'): Promise<void> {
     // Nobody has asked this process anything, and others have made none.
     if (this.#asked === undefined && !(await this.#isThere())) return
     try {
-      await this.ask('scrub')
+      await this.ask('scrub', { after })
     } catch (error) {
       // Where there can be no catalog, nothing is in it.
       if (!(error instanceof CatalogUnavailable)) throw error

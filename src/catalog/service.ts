@@ -46,8 +46,11 @@ export interface CatalogRequests {
   rebuild(): Promise<number>
   /** Somebody has read all of some sessions: what the catalog says of damage in them is put right. */
   notice(verified: Verified): Promise<void>
-  /** Puts everything, and leaves nothing behind of what was erased, also not in pages that are free. Makes no catalog where there is none. */
-  scrub(): Promise<void>
+  /**
+   * Leaves nothing behind, also not in pages that are free: after an erasure, of what all text, which is put first, no longer has; after a purge, of
+   * sessions that are gone, be they purged by this or an earlier one. Makes no catalog where there is none.
+   */
+  scrub(query: { readonly after: 'erasure' | 'purge' }): Promise<void>
   close(): Promise<void>
 }
 
@@ -190,7 +193,11 @@ export class CatalogService implements CatalogRequests {
     const done = rebuild
       .run()
       .then(async (sessions) => {
-        await this.#caughtUp(undefined, (indexer) => this.#scrubRemains(indexer))
+        await this.#caughtUp(undefined, async (indexer) => {
+          await this.#putText(indexer)
+          // What was erased after its last look, and before this catalog was the one in use, nobody has scrubbed out of it.
+          await scrubRemains(indexer)
+        })
         return sessions
       })
       .finally(() => {
@@ -200,17 +207,14 @@ export class CatalogService implements CatalogRequests {
     return done
   }
 
-  /** What was erased after the last look of whoever made this catalog, and before it was the one in use, nobody has scrubbed out of it. */
-  async #scrubRemains(indexer: Indexer): Promise<void> {
+  async #putText(indexer: Indexer): Promise<void> {
     while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
-    const { catalog } = indexer
-    if (catalog instanceof SqliteCatalog && catalog.hasRemains()) await catalog.scrub()
   }
 
   async #rebuildInPlace(): Promise<number> {
     await this.#renew(undefined)
     const sessions = await this.#caughtUp(undefined, async (indexer) => {
-      while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+      await this.#putText(indexer)
       return (await indexer.catalog.names()).length
     })
     if (this.#elsewhere === undefined) return sessions
@@ -221,12 +225,13 @@ export class CatalogService implements CatalogRequests {
     return this.#caughtUp(undefined, (indexer) => indexer.lookAgain(verified))
   }
 
-  async scrub(): Promise<void> {
+  async scrub({ after }: { readonly after: 'erasure' | 'purge' }): Promise<void> {
     const { directory } = this.#options.engine
     const isThere = this.#opened !== undefined || (directory !== undefined && (await currentFile(directory)) !== undefined)
     if (!isThere) return
     await this.#caughtUp(undefined, async (indexer) => {
-      while (!this.#closing.signal.aborted && (await indexer.index())) await breath()
+      if (after === 'purge') return scrubRemains(indexer)
+      await this.#putText(indexer)
       await indexer.catalog.scrub()
     })
   }
@@ -423,6 +428,10 @@ export class CatalogService implements CatalogRequests {
     await opened?.indexer.close()
     await opened?.indexer.catalog.close()
   }
+}
+
+async function scrubRemains({ catalog }: Indexer): Promise<void> {
+  if (catalog instanceof SqliteCatalog && catalog.hasRemains()) await catalog.scrub()
 }
 
 function isCatalogs(error: unknown): error is CatalogBroken | CatalogUnavailable {

@@ -49,7 +49,7 @@ export async function* eraseOwner(parts: StoreParts, { owner, dryRun = false }: 
       yield { session: id, action: 'failed', messages: 0, error }
     }
   }
-  if (!dryRun) await parts.catalog.scrub()
+  if (!dryRun) await parts.catalog.scrub('erasure')
 }
 
 /** Of a session whose key was destroyed nobody can tell whose it was, nor what was said in it: there is nothing left to erase. */

@@ -148,7 +148,7 @@ async function carryOut(handle: Handle, position: number, erased: Omit<MessageEr
     if (kind === 'fork' && born === state.born) await eraseInFork(new Handle(handle.parts, session), erased)
   }
   // Of a body that goes message by message, once, with the last one.
-  if (erased.keeps !== true || erased.ends !== undefined) await handle.parts.catalog.scrub()
+  if (erased.keeps !== true || erased.ends !== undefined) await handle.parts.catalog.scrub('erasure')
   const { version } = await handle.submit({}, () => erasures.endErasure(position, erased))
   return version
 }

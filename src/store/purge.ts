@@ -31,12 +31,10 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
   const before = new Date(parts.clock.now() - olderThanMs).toISOString()
-  let isAny = false
   try {
     for await (const name of parts.engine.names(parts.space)) {
       try {
         const purged = await purgeOne(parts, name, before, dryRun)
-        isAny ||= purged?.action === 'purged' && !dryRun
         if (purged !== undefined) yield purged
       } catch (error) {
         if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
@@ -47,18 +45,18 @@ export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dry
       }
     }
   } finally {
-    // Also behind a caller who wants to hear no more.
-    if (isAny) await scrub(parts)
+    // Also behind a caller who wants to hear no more, and behind a purge that has died before it came to this.
+    if (!dryRun) await scrub(parts)
   }
 }
 
 async function scrub({ catalog }: StoreParts): Promise<void> {
   try {
-    await catalog.scrub()
+    await catalog.scrub('purge')
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== 'UNAVAILABLE') throw error
     const message =
-      'What was purged is gone, but the catalog is in use all the time and may keep words of it. Run `holdfast doctor --rebuild-catalog`.'
+      'What was purged is gone, but the catalog is in use all the time and may keep words of it. Purge again, or run `holdfast doctor --rebuild-catalog`.'
     throw new HoldfastError('UNAVAILABLE', message, { outcome: 'unknown', cause: error })
   }
 }

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { Database } from '../../src/catalog/sqlite/database.ts'
+import { currentFile } from '../../src/catalog/sqlite/file.ts'
+import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tracesOf } from '../erase/traces.ts'
 import { useDirectory } from './directory.ts'
@@ -28,4 +31,45 @@ test('whoever dies at any write of a purge is followed by one that brings it to 
     expect(tracesOf(directory().path, 'Quagmire')).toEqual([])
     if (!hasDied()) return
   }
+})
+
+/** A session that was in the catalog and is purged, by somebody who dies before its words are gone from there. Then somebody else looks. */
+async function purgedHalfway(make: (store: Store) => Promise<unknown>): Promise<Store> {
+  const dying = await openStore(directory().path)
+  await make(dying)
+  await dying.search('quagmire')
+  await (await dying.session('s')).delete()
+  expect(await dying.purge({ olderThanMs: 0 }).next()).toMatchObject({ value: { action: 'purged' } })
+  await dying.close()
+  const store = await openStore(directory().path)
+  onTestFinished(() => store.close())
+  // Takes them out of the index, and leaves them in its pages.
+  await store.list()
+  expect(tracesOf(directory().path, 'quagmire')).not.toEqual([])
+  return store
+}
+
+const QUAGMIRES: readonly [string, (store: Store) => Promise<unknown>][] = [
+  ['a message', async (store) => (await store.session('s')).append({ role: 'user', content: 'quagmire' })],
+  ['nothing but a title', (store) => store.create({ id: 's', title: 'quagmire' })],
+]
+
+test.each(QUAGMIRES)(
+  'whoever dies before the words of a purged session are gone from the catalog is followed by a purge that ends it, although nothing else is due: %s',
+  async (_, make) => {
+    await purgeAll(await purgedHalfway(make))
+    expect(tracesOf(directory().path, 'quagmire')).toEqual([])
+  },
+)
+
+test('a purge that could not take all words out of a catalog that was in use says so, and the next one does', async () => {
+  const store = await purgedHalfway((dying) => dying.create({ id: 's', title: 'quagmire' }))
+  const reader = new Database((await currentFile(directory().path)) as string)
+  reader.exec('BEGIN')
+  reader.get('SELECT count(*) FROM sessions')
+  await expect(purgeAll(store)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  reader.exec('COMMIT')
+  reader.close()
+  await purgeAll(store)
+  expect(tracesOf(directory().path, 'quagmire')).toEqual([])
 })

@@ -182,17 +182,23 @@ export class SqliteCatalog implements Catalog {
     return { ...sessionSums(rows), tasks: this.#taskCounts(space), usage: this.#usage(space), days: this.#days(space) }
   }
 
-  /** Whether text was taken out again, by anybody, since the last scrub: what is left of it lies in the index and in free pages. */
+  /** Whether text or a session was taken out again, by anybody, since the last scrub: what is left of it lies in the index and in free pages. */
   hasRemains(): boolean {
-    return this.#database.get(`SELECT 1 FROM meta WHERE key = 'remains'`) !== undefined
+    return this.#remains !== undefined
+  }
+
+  get #remains(): string | undefined {
+    return this.#database.get(`SELECT value FROM meta WHERE key = 'remains'`)?.value as string | undefined
   }
 
   async scrub(): Promise<void> {
+    const remains = this.#remains
     // Of a text that was removed, the index keeps the words until it is merged, and the file its pages until they are used again.
-    this.#database.run(`DELETE FROM meta WHERE key = 'remains'`)
     this.#database.exec(`INSERT INTO words (words) VALUES ('optimize')`)
     this.#database.exec('VACUUM')
     this.emptyLog()
+    // Last: where somebody dies before, or cannot do all of it, the next one knows. What others have left meanwhile has a note of its own.
+    if (remains !== undefined) this.#database.run(`DELETE FROM meta WHERE key = 'remains' AND value = ?`, remains)
   }
 
   /** Has everything in the file itself, and nothing in the log beside it. */

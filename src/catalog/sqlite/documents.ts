@@ -66,10 +66,17 @@ export function replaceDocument(database: Database, document: Document): void {
   putDocuments(database, [document])
 }
 
-/** Notes that something of what was said is left where nobody finds it: a title is put anew with every change, and is not meant. */
+/** A note that something is left where nobody finds it. Each differs, so that whoever scrubs can tell whether there is more since. */
+const REMAINS = `'remains', hex(randomblob(8))`
+
+export function noteRemains(database: Database): void {
+  database.run(`INSERT OR REPLACE INTO meta VALUES (${REMAINS})`)
+}
+
+/** Notes if something of what was said is left: a title is put anew with every change, and is not meant. */
 export function removeDocuments(database: Database, where: string, ...values: (string | number)[]): void {
-  const said = `SELECT 'remains', '' FROM documents WHERE ${where} AND kind <> ${KINDS.indexOf('session')} LIMIT 1`
-  database.run(`INSERT OR IGNORE INTO meta ${said}`, ...values)
+  const said = `SELECT ${REMAINS} FROM documents WHERE ${where} AND kind <> ${KINDS.indexOf('session')} LIMIT 1`
+  database.run(`INSERT OR REPLACE INTO meta ${said}`, ...values)
   database.run(`DELETE FROM words WHERE rowid IN (SELECT doc FROM documents WHERE ${where})`, ...values)
   database.run(`DELETE FROM documents WHERE ${where}`, ...values)
 }

@@ -3,7 +3,7 @@ import { digest } from '../../engine/canonical.ts'
 import type { SessionPut, SummaryPut, TextPut } from '../../engine/catalog.ts'
 import type { Stretch } from '../../session/state.ts'
 import type { Database } from './database.ts'
-import { type Document, KINDS, putDocuments, removeDocuments, replaceDocument } from './documents.ts'
+import { type Document, KINDS, noteRemains, putDocuments, removeDocuments, replaceDocument } from './documents.ts'
 
 const MESSAGE = KINDS.indexOf('message')
 
@@ -154,6 +154,8 @@ export function forget(database: Database, name: string): void {
 }
 
 function wipe(database: Database, sid: number): void {
+  // Titles, tags and whatever was changed before.
+  noteRemains(database)
   removeDocuments(database, 'sid = ?', sid)
   for (const table of ['tags', 'fields', 'models', 'tasks', 'extractions', 'days']) database.run(`DELETE FROM ${table} WHERE sid = ?`, sid)
   database.run(
