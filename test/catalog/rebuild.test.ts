@@ -1,7 +1,7 @@
 /** Making a catalog anew beside the one in use. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -159,9 +159,12 @@ test('the turn of a process that has died is over', async () => {
   await fill(3)
   const dead = spawn(process.execPath, ['-e', ''])
   await once(dead, 'close')
-  writeFileSync(join(directory, 'catalog.db.turn'), String(dead.pid))
+  for (const name of ['catalog.db.turn', `catalog.db.turn.${dead.pid}.abcdef`]) {
+    mkdirSync(join(directory, name))
+    writeFileSync(join(directory, name, `${dead.pid}.abcdef`), '')
+  }
   expect(await store.rebuildCatalog()).toBe(3)
-  expect(readdirSync(directory)).not.toContain('catalog.db.turn')
+  expect(readdirSync(directory).filter((name) => name.includes('turn'))).toEqual([])
 })
 
 test('what is erased while one is made is in no page of it', async () => {

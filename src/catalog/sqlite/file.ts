@@ -4,7 +4,8 @@
  *     catalog.db -> catalog.db.<random>      a link, and the database itself
  *     catalog.db.<random>-wal, …-shm         SQLite's own
  *     catalog.db.<random>.draft              one that is being made anew, beside the one in use
- *     catalog.db.turn                        there while somebody lets the link lead elsewhere; tells who
+ *     catalog.db.turn/<pid>.<random>         there while somebody lets the link lead elsewhere
+ *     catalog.db.turn.<pid>.<random>         the same of somebody who is about to
  *
  * A database that is made anew has a new name, and the link is moved to it at once. So whoever still has the old one open shares no file
  * with the new one: SQLite finds its companions by name, and two databases that shared them would spoil each other. Removing `catalog.db`
@@ -12,8 +13,8 @@
  *
  * Where there are no links (some Windows), `catalog.db` is the database itself; there, a file that is open cannot be removed.
  */
-import { open, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { mkdtemp, open, readdir, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogUnavailable } from '../../engine/catalog.ts'
 import type { Ids } from '../../engine/ids.ts'
@@ -21,6 +22,7 @@ import type { Ids } from '../../engine/ids.ts'
 const LINK = 'catalog.db'
 const DRAFT = '.draft'
 const TURN = `${LINK}.turn`
+const CLAIM = `${TURN}.`
 /** How often it is looked whether another one is done. It takes milliseconds: one that lasts longer than this has been left behind by the dead. */
 const LOOK_MS = 10
 const TURN_MS = 30_000
@@ -113,7 +115,8 @@ async function leadTo(directory: string, name: string): Promise<string> {
 async function removeOthers(directory: string, current: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (!name.startsWith(LINK) || name === LINK || name === TURN || name.startsWith(current) || isDraft(name)) continue
-    await rm(join(directory, name), { force: true }).catch(() => undefined)
+    if (name.startsWith(CLAIM) && isAlive(pidOf(name.slice(CLAIM.length)))) continue
+    await rm(join(directory, name), { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
@@ -150,35 +153,79 @@ async function isFilled(path: string): Promise<boolean> {
 /**
  * One after the other: who removes what no link leads to must not meet one to which another process is about to let it lead. Of a process that has died
  * in between, the turn is over.
+ *
+ * A turn is a directory with one mark in it, whose name nobody else's ever has. It is put in place by a rename, which succeeds where there is none or an
+ * empty one; and it ends when its mark is removed. So whoever ends the turn of a dead process, however late, ends that one and no other.
  */
 async function inTurn<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  const turn = join(directory, TURN)
-  while (!(await attempt(() => taken(turn)))) await sleep(LOOK_MS)
+  const take = (): Promise<string | undefined> => attempt(() => takeTurn(directory))
+  let mark = await take()
+  while (mark === undefined) {
+    await sleep(LOOK_MS)
+    mark = await take()
+  }
   try {
     return await attempt(work)
   } finally {
-    await rm(turn, { force: true }).catch(() => undefined)
+    await endTurn(mark).catch(() => undefined)
   }
 }
 
-async function taken(turn: string): Promise<boolean> {
-  try {
-    const file = await open(turn, 'wx', 0o600)
-    // On a full disk it says nothing, and is a turn all the same.
-    await file.writeFile(String(process.pid)).catch(() => undefined)
-    await file.close()
-    return true
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    const holder = Number(await readFile(turn, 'utf8').catch(() => ''))
-    const begunMs = await stat(turn).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Date.now(),
-    )
-    // One that was just made says nothing yet. Numbers come again, so that a living process is no proof for long.
-    if ((holder > 0 && !isAlive(holder)) || Math.abs(Date.now() - begunMs) > TURN_MS) await rm(turn, { force: true })
-    return false
+/** The mark of the turn that was taken; undefined if it is another's. */
+async function takeTurn(directory: string): Promise<string | undefined> {
+  const turn = join(directory, TURN)
+  const holder = await holderOf(turn)
+  if (holder !== undefined) {
+    if (await isOver(holder)) await endTurn(holder)
+    return undefined
   }
+  const claim = await mkdtemp(join(directory, `${CLAIM}${process.pid}.`))
+  const mark = basename(claim).slice(CLAIM.length)
+  try {
+    await (await open(join(claim, mark), 'wx', 0o600)).close()
+    await rename(claim, turn)
+    return join(turn, mark)
+  } catch (error) {
+    await rm(claim, { recursive: true, force: true })
+    // Another one was quicker.
+    if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST' || (await holderOf(turn)) !== undefined) return undefined
+    throw error
+  }
+}
+
+async function holderOf(turn: string): Promise<string | undefined> {
+  try {
+    const [mark] = await readdir(turn)
+    if (mark !== undefined) return join(turn, mark)
+    // Left by one that died as it ended. Not everywhere can a rename replace it.
+    await removeEmpty(turn)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+  return undefined
+}
+
+/** Numbers come again, so that a living process is no proof for long. */
+async function isOver(mark: string): Promise<boolean> {
+  const begunMs = await stat(mark).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Date.now(),
+  )
+  return !isAlive(pidOf(basename(mark))) || Math.abs(Date.now() - begunMs) > TURN_MS
+}
+
+async function endTurn(mark: string): Promise<void> {
+  await rm(mark, { force: true })
+  await removeEmpty(dirname(mark))
+}
+
+/** Nothing happens if it is another's by now. */
+async function removeEmpty(turn: string): Promise<void> {
+  await rmdir(turn).catch(() => undefined)
+}
+
+function pidOf(mark: string): number {
+  return Number.parseInt(mark, 10)
 }
 
 async function attempt<T>(work: () => Promise<T>): Promise<T> {
