@@ -110,7 +110,7 @@ export class Quotas {
       const used = this.#used(of)
       if (sessions > 0) this.#require(of, 'sessions', quota.sessions, used.sessions + sessions, used.sessions)
       this.#require(of, 'bytes', quota.bytes, used.bytes + bytes, used.bytes)
-      if ('key' in of) this.#tally.add(nameOf(of), { sessions, bytes })
+      if ('key' in of) await this.#tally.add(nameOf(of), { sessions, bytes }, limitsOf(quota))
       else this.#letIn(of.space, { sessions, bytes })
     }
     if (quota.messagesPerMinute !== undefined && messages > 0) await this.#spend(of, quota.messagesPerMinute, messages)
@@ -139,7 +139,7 @@ export class Quotas {
     const minute = this.#minutes.get(who) ?? new Minute(this.#parts.clock)
     this.#minutes.set(who, minute)
     const waitMs = minute.spend(messages, perMinute, this.#tally.of(who).others)
-    if (waitMs === 0) return this.#tally.add(who, { messages })
+    if (waitMs === 0) return this.#tally.add(who, { messages }, { messages: perMinute })
     this.#refused('messagesPerMinute', kindOf(of))
     const seconds = Math.ceil(waitMs / 1000)
     throw new HoldfastError('RESOURCE_EXHAUSTED', `More than ${perMinute} messages a minute are not let in. Come back in ${seconds} s.`, {

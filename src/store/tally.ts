@@ -1,6 +1,6 @@
 /**
  * What was let in under a quota, counted by all processes together: of each key of a server the sessions and bytes that it added, since no journal tells with which key
- * something was written, and of keys and spaces the messages. Counted in this process, and added up in the store's own space when enough has come together, when
+ * something was written, and of keys and spaces the messages. Counted in this process, and added up in the store's own space as soon as enough has come together, when
  * somebody comes again after some seconds, and when the store is closed; so other servers know of it, and the next one goes on from there. A process
  * that dies takes what it let in since with it; what was let in and then refused, or had been written before, counts too.
  */
@@ -54,10 +54,19 @@ export class Tally {
     return { ...sum(stored, since), others }
   }
 
-  /** Of somebody who was looked for. */
-  add(who: string, added: Partial<Added>): void {
+  /**
+   * Of somebody who was looked for. It counts at once, and is settled if it makes a good part of the limits: perhaps nobody comes here again. Never fails: what was added was
+   * let in, and what cannot be settled now stays counted here until the next time.
+   */
+  async add(who: string, added: Partial<Added>, limits: Partial<Added>): Promise<void> {
     const known = this.#known.get(who)
-    if (known !== undefined) this.#known.set(who, { ...known, since: sum(known.since, { ...NONE, ...added }) })
+    if (known === undefined) return
+    const since = sum(known.since, { ...NONE, ...added })
+    this.#known.set(who, { ...known, since })
+    if (!isMuch(since, limits)) return
+    // One that is under way may have begun before this was counted.
+    await this.#settling.get(who)?.catch(() => undefined)
+    if (isMuch(this.#known.get(who)?.since ?? NONE, limits)) await this.#settled(who).catch(() => undefined)
   }
 
   /** What the store has of somebody, without what was counted since. */

@@ -171,20 +171,79 @@ test('what a key has added is counted by two processes together, and by the next
   await last.close()
 })
 
-test('a store whose last count cannot be written is closed all the same', async () => {
-  let fails = false
-  const closed: string[] = []
-  const wrap = (engine: Engine): Engine => {
-    const [journal, close] = [engine.journal.bind(engine), engine.close.bind(engine)]
+/** Appends to the journals whose name is told fail. */
+function failing(fails: (name: string) => boolean): (engine: Engine) => Engine {
+  return (engine) => {
+    const journal = engine.journal.bind(engine)
     return Object.assign(engine, {
       journal: (name: string) => {
         const inner = journal(name)
         const append = inner.append.bind(inner)
         return Object.assign(inner, {
           append: (...words: Parameters<typeof append>) =>
-            fails ? Promise.reject(new HoldfastError('UNAVAILABLE', 'It fails.')) : append(...words),
+            fails(name) ? Promise.reject(new HoldfastError('UNAVAILABLE', 'It fails.')) : append(...words),
         })
       },
+    })
+  }
+}
+
+test('what one request adds is known to others at once, although nobody comes to this process again', async () => {
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const clock = standing()
+  const open = async () => (await openStore(where, { clock, quotas: true })).withKey('k')
+  const [one, other] = [await open(), await open()]
+  await one.setQuota({ messagesPerMinute: 60 })
+  await one.setQuota({ bytes: 100_000 }, { key: 'k' })
+  clock.ms += 1000
+  await (await other.session('b')).append({ role: 'user', content: 'x' })
+  await (await one.session('a')).append(Array.from({ length: 60 }, () => ({ role: 'user', content: 'x'.repeat(1000) })))
+  const third = await open()
+  expect((await third.quotaUsage({ key: 'k' }))?.bytes).toBeGreaterThan(60_000)
+  let count = 0
+  const session = await other.session('b')
+  const more = async () => {
+    for (; count < 60; count++) await session.append({ role: 'user', content: 'x' })
+  }
+  await expect(more()).rejects.toMatchObject({ code: EXHAUSTED, details: { quota: 'messages_per_minute' } })
+  expect(count).toBeLessThan(8)
+  await Promise.all([one.close(), other.close(), third.close()])
+})
+
+test('of requests that come at once, each is settled, and none is counted twice', async () => {
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const open = async () => (await openStore(where, { clock: standing(), quotas: true })).withKey('k')
+  const [one, other] = [await open(), await open()]
+  await one.setQuota({ sessions: 10 }, { key: 'k' })
+  await Promise.all(Array.from({ length: 10 }, (_, i) => one.create({ id: `s${i}` })))
+  expect((await other.quotaUsage({ key: 'k' }))?.sessions).toBe(10)
+  await Promise.all([one.close(), other.close()])
+})
+
+test('a count that cannot be written fails no request that was let in, and is written later', async () => {
+  let fails = false
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const wrap = failing((name) => fails && name.includes('quota-usage'))
+  const store = (await openStore(where, { quotas: true, wrap })).withKey('k')
+  await store.setQuota({ sessions: 4 }, { key: 'k' })
+  fails = true
+  await store.create({ id: 'a' })
+  fails = false
+  await store.close()
+  const next = await openStore(where, { quotas: true })
+  expect(await next.quotaUsage({ key: 'k' })).toMatchObject({ sessions: 1 })
+  await next.close()
+})
+
+test('a store whose last count cannot be written is closed all the same', async () => {
+  let fails = false
+  const closed: string[] = []
+  const wrap = (engine: Engine): Engine => {
+    const close = engine.close.bind(engine)
+    return Object.assign(failing(() => fails)(engine), {
       close: async () => {
         closed.push('engine')
         await close()
@@ -192,7 +251,7 @@ test('a store whose last count cannot be written is closed all the same', async 
     })
   }
   const store = (await openStore('memory:', { quotas: true, wrap })).withKey('k')
-  await store.setQuota({ sessions: 4 }, { key: 'k' })
+  await store.setQuota({ sessions: 40 }, { key: 'k' })
   await (await store.session('a')).append({ role: 'user', content: 'x' })
   fails = true
   await expect(store.close()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
