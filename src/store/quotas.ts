@@ -87,7 +87,7 @@ export class Quotas {
     const entry = { channel: CHANNEL, key: nameOf(of) }
     const isEmpty = Object.keys(checked).length === 0
     await putEntries(this.#handle, [isEmpty ? entry : { ...entry, value: { ...checked } }], {})
-    if (isEmpty) await this.#tally.forget(nameOf(of))
+    if (isEmpty) await this.#forget(nameOf(of))
     await this.#refresh(true)
   }
 
@@ -131,6 +131,12 @@ export class Quotas {
         : `This space may hold ${most} ${limit}, and holds ${used}. Delete and purge what is not needed, or ask for a larger quota.`,
       { details: { quota: limit, of: kindOf(of), limit: most, used } },
     )
+  }
+
+  /** Both together: a minute goes by how much more the tally tells than before. */
+  async #forget(who: string): Promise<void> {
+    this.#minutes.delete(who)
+    await this.#tally.forget(who)
   }
 
   async #spend(of: QuotaOf, perMinute: number, messages: number): Promise<void> {

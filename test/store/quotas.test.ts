@@ -117,6 +117,28 @@ test('messages a minute are those of all processes together', async () => {
   await Promise.all([one.close(), other.close()])
 })
 
+test('a quota that is taken away and set again begins at nothing, and lets in no more than it says', async () => {
+  const where = await mkdtemp(join(tmpdir(), 'holdfast-quotas-'))
+  onTestFinished(() => rm(where, { recursive: true, force: true }))
+  const clock = standing()
+  const [one, other] = [await openStore(where, { clock, quotas: true }), await openStore(where, { clock, quotas: true })]
+  await one.setQuota({ messagesPerMinute: 10 })
+  clock.ms += 1000
+  const say = async (store: Store, many: number) => {
+    for (let i = 0; i < many; i++) await (await store.session('s')).append({ role: 'user', content: 'x' })
+  }
+  // The first looks before the other lets in anything, and again when it has let in something itself: so it counts what the other did.
+  await say(one, 1)
+  await say(other, 6)
+  await say(one, 2)
+  clock.ms += 60_000
+  await one.setQuota({})
+  await one.setQuota({ messagesPerMinute: 10 })
+  await say(one, 10)
+  await expect(say(one, 1)).rejects.toMatchObject({ code: EXHAUSTED, details: { quota: 'messages_per_minute' } })
+  await Promise.all([one.close(), other.close()])
+})
+
 test('what is used is told of a space, and of a key from when it has a limit', async () => {
   const store = await openStore('memory:', { quotas: true })
   await (await store.session('a')).append({ role: 'user', content: 'x' })
