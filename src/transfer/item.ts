@@ -121,6 +121,8 @@ interface ReplacementItem {
   readonly id: string
   readonly message: JsonObject
   readonly at?: string | undefined
+  /** What the call took that it came from. It counts unless it was told with the message. */
+  readonly usage?: ModelCall | undefined
 }
 
 /** Everything live up to a message, the last one unless told, was put into an archive. */

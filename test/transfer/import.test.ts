@@ -138,6 +138,52 @@ test('what calls took counts once, with the messages that are new', async () => 
   expect(await usage()).toMatchObject([{ calls: 310, inputTokens: 3100, outputTokens: 1550 }])
 })
 
+test('what a call took counts once, although its message was imported before its reply was finished', async () => {
+  const store = await openStore('memory:')
+  const exported = (output: number, text: string, more: object[] = []): Source => {
+    const said = (id: string, info: object, words: string) => ({
+      info: { id, sessionID: 'oc-9', ...info },
+      parts: [{ id: `p${id}`, type: 'text', text: words }],
+    })
+    const reply = { role: 'assistant', modelID: 'm', time: { created: 1772359201000 }, tokens: { input: output * 2, output } }
+    const messages = [said('m1', { role: 'user', time: { created: 1772359200000 } }, 'go'), said('m2', reply, text), ...more]
+    const file = JSON.stringify({ info: { id: 'oc-9', directory: '/w', time: { created: 1772359200000 } }, messages })
+    return sourceOf({ name: '/a/oc-9.json', files: { 'oc-9.json': file } })
+  }
+  const usage = async () => (await store.session('oc-9')).usage()
+  const whole = [{ model: 'm', calls: 1, inputTokens: 10, outputTokens: 5 }]
+  await importAll(store, [exported(0, 'He')])
+  expect(await usage()).toEqual([])
+  await importAll(store, [exported(5, 'Hello')])
+  expect(await usage()).toEqual(whole)
+  const next = { info: { id: 'm3', sessionID: 'oc-9', role: 'user' }, parts: [] }
+  await importAll(store, [exported(5, 'Hello', [next])])
+  expect(await usage()).toEqual(whole)
+  // One that told what it took keeps to that.
+  await importAll(store, [exported(6, 'Hello!', [next])])
+  expect(await usage()).toEqual(whole)
+})
+
+test('gemini-cli: what a call took counts once, although the log tells it only when its message comes again', async () => {
+  const store = await openStore('memory:')
+  const log = (...records: object[]): Source =>
+    sourceOf({
+      name: '/a/g-9.jsonl',
+      files: { 'g-9.jsonl': jsonl({ sessionId: 'g-9', projectHash: 'h', startTime: '2026-03-01T10:00:00.000Z' }, ...records) },
+    })
+  const reply = (id: string, content: string, tokens?: object) => ({ id, type: 'gemini', model: 'm', content, ...(tokens && { tokens }) })
+  const [late, early] = [
+    { input: 10, output: 5 },
+    { input: 1, output: 1 },
+  ]
+  const records = [reply('a', 'He'), reply('a', 'Hello', late), reply('b', 'x', early), reply('b', 'y', late)]
+  const usage = async () => (await store.session('g-9')).usage()
+  await importAll(store, [log(...records)])
+  expect(await usage()).toEqual([{ model: 'm', calls: 2, inputTokens: 11, outputTokens: 6 }])
+  await importAll(store, [log(...records, reply('c', 'z'))])
+  expect(await usage()).toEqual([{ model: 'm', calls: 2, inputTokens: 11, outputTokens: 6 }])
+})
+
 test('what calls took is not counted for a message that the store refuses, and stays with the others', async () => {
   const store = await openStore('memory:', {
     beforeAppend: (value) => {

@@ -8,9 +8,11 @@ import { hashKey, type KeyEntry } from '../../record/keys.ts'
 import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
-import type { MessageUsage } from '../../session/records.ts'
+import type { MessagesAppended, MessageUsage, ModelCall } from '../../session/records.ts'
 import type { Point } from '../../session/state.ts'
+import { recordUsage } from '../../session/usage.ts'
 import type { ReadyMessage } from '../../transfer/ready.ts'
+import { digest } from '../../transfer/values.ts'
 import { admitAmount } from '../admission.ts'
 import { Chain } from '../chain.ts'
 import type { Handle } from '../handle.ts'
@@ -78,6 +80,19 @@ export class Batches {
     return true
   }
 
+  /**
+   * What the call took that a message came from which is here already: its record tells it, unless it was imported before the call had ended. Then it counts once, under a
+   * key; with the session that said it, not with its forks.
+   */
+  async recordUsage({ id, at }: Pick<ReadyMessage, 'id' | 'at'>, { model, inputTokens, outputTokens }: ModelCall): Promise<void> {
+    const located = await (await this.#handle.transcript()).locate(id)
+    if (located === undefined || located.journal !== this.#handle.id) return
+    const { usage = [] } = located.found.record as Partial<MessagesAppended>
+    if (usage.some(({ index }) => index === located.index)) return
+    const once = { key: `import:usage-of:${digest(id)}`, digest: digest(`usage-of ${id}`) }
+    await this.#handle.submit({ ...once, at: at ?? undefined }, (full) => recordUsage(full, { model, inputTokens, outputTokens }))
+  }
+
   /** What is known of ids, in this session or in what it inherited. */
   async known(ids: readonly string[]): Promise<(KeyEntry | undefined)[]> {
     const state = await this.#handle.state()
@@ -137,6 +152,7 @@ export class Batches {
     const changed = messages.filter(({ text }, index) => known[index] !== undefined && known[index]?.digest !== text.digest)
     let replaced = 0
     for (const one of changed) if (await this.replace(one)) replaced++
+    for (const one of usageOf(changed, messages, usage)) await this.recordUsage(changed[one.index] as ReadyMessage, one)
     this.#report.skipped += messages.length - fresh.length
     if (replaced > 0) this.#report.healed.push(`${replaced} messages have other content than before; what they were stays readable.`)
     if (fresh.length === 0) return

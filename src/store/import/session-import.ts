@@ -12,7 +12,7 @@ import { checkDescription, objectText } from '../../session/check.ts'
 import type { Terms } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/keys.ts'
-import type { MessageUsage } from '../../session/records.ts'
+import type { ModelCall } from '../../session/records.ts'
 import type { Point, SessionState } from '../../session/state.ts'
 import { recordUsage } from '../../session/usage.ts'
 import type { ArchiveItem, EntryItem, SessionItem } from '../../transfer/item.ts'
@@ -223,7 +223,7 @@ export class SessionImport {
   }
 
   /** What calls took, of as many models as a session counts. */
-  #counted(usage: readonly MessageUsage[]): readonly MessageUsage[] {
+  #counted<Call extends ModelCall>(usage: readonly Call[]): readonly Call[] {
     if (!this.#own) return []
     const counted = usage.filter(({ model }) => {
       if (this.#models.size < LIMITS.models) this.#models.add(model)
@@ -316,6 +316,8 @@ export class SessionImport {
         const text = admitText(this.#options.parts, this.id, objectText('The message', item.message))
         const replacement = { id: item.id, text, at: item.at ?? null }
         await this.#batches?.replace(replacement, this.#isExport ? this.#keyOf(item) : undefined)
+        const calls = this.#counted(item.usage === undefined ? [] : [item.usage])
+        for (const call of calls) await this.#batches?.recordUsage(replacement, call)
         return
       }
       case 'fork': {

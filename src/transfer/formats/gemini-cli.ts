@@ -140,10 +140,12 @@ class Reader implements LineReader {
     const at = asTime(record.timestamp)
     const written = raw === undefined ? undefined : writtenIn(record, raw)
     const { text, pieces, digest: sum } = digested(written ?? { text: JSON.stringify(message) })
+    const tokens = asObject(record.tokens)
+    const usage = callOf(asString(record.model), asCount(tokens?.input), asCount(tokens?.output))
     const [first, now] = [this.#seen.get(id), Number.parseInt(sum.slice(0, 13), 16)]
     this.#seen.set(id, now)
     if (first !== undefined) {
-      if (first !== now) this.items.push({ kind: 'replacement', session, id, message, at })
+      if (first !== now) this.items.push({ kind: 'replacement', session, id, message, at, usage })
       if (!known && !this.#path.includes(id)) this.#path.push(id)
       return
     }
@@ -151,8 +153,6 @@ class Reader implements LineReader {
     this.#path.push(id)
     const after = before === this.#last ? undefined : before
     this.#last = id
-    const tokens = asObject(record.tokens)
-    const usage = callOf(asString(record.model), asCount(tokens?.input), asCount(tokens?.output))
     this.items.push({ kind: 'message', session, id, message, at, after, recovered, usage, text, digest: sum, pieces })
   }
 }
