@@ -204,7 +204,9 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   }
 
   async *expire({ dryRun, ...times }: ExpireOptions = {}): AsyncGenerator<Expired> {
-    const body = { ...retentionFields(times), dry_run: dryRun }
+    // What is not told is left out: null says something else, and is refused.
+    const told = Object.entries(retentionFields(times)).filter(([, seconds]) => seconds !== null)
+    const body = { ...Object.fromEntries(told), dry_run: dryRun }
     const { result } = await this.#transport.ask<ExpiredFields[]>('POST', '/expire', { body })
     yield* result.map(expiredOf)
   }

@@ -70,7 +70,7 @@ test('a key has its own quota of sessions and bytes, over every way of writing, 
   expect((await app.post('/sessions/a/messages', { role: 'user', content }, { key })).status).toBe(200)
 })
 
-test('how long a space keeps things is set by an operator, told, and gone by', async () => {
+test('how long a space keeps things is set by an operator, told, and gone by; null is no time after which anything goes', async () => {
   const app = await Application.open()
   const never = { delete_idle_after_seconds: null, drop_archives_after_seconds: null, purge_deleted_after_seconds: null }
   expect((await app.get('/retention')).result).toEqual(never)
@@ -80,6 +80,10 @@ test('how long a space keeps things is set by an operator, told, and gone by', a
   expect((await app.post('/expire', { dry_run: true })).result).toMatchObject([{ session_id: 'a', action: 'deleted', dry_run: true }])
   expect((await app.get('/sessions/a')).status).toBe(200)
   expect((await app.post('/expire', { delete_idle_after_seconds: 3600 })).result).toEqual([])
+  const refused = await app.post('/expire', { delete_idle_after_seconds: null })
+  expect(refused).toMatchObject({ status: 400, error: { code: 'INVALID_ARGUMENT' } })
+  expect(JSON.stringify(refused.error)).toContain('delete_idle_after_seconds')
+  expect((await app.get('/sessions/a')).status).toBe(200)
   expect((await app.post('/expire', {})).result).toMatchObject([{ session_id: 'a', action: 'deleted', dry_run: false }])
   const other = await app.newKey({ scope: 'admin', space: 'elsewhere' })
   expect((await app.get('/retention', { key: other })).result).toEqual(never)

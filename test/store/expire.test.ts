@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { connect } from '../../src/client/index.ts'
 import type { Clock } from '../../src/engine/clock.ts'
 import { systemClock } from '../../src/engine/clock.ts'
 import type { ExpireOptions } from '../../src/store/expire.ts'
@@ -98,4 +99,25 @@ test('over HTTP it needs an operator', async () => {
   expect((await app.post('/expire', {}, { key: writer })).error).toMatchObject({ code: 'PERMISSION_DENIED' })
   expect((await app.post('/expire', {})).result).toEqual([])
   expect((await app.post('/expire', { delete_idle_after_seconds: 0 })).result).toMatchObject([{ session_id: 'a', action: 'deleted' }])
+})
+
+test('a client of a server that tells no time, or one of them, says nothing of the others', async () => {
+  const app = await Application.open()
+  await app.send('PUT', '/retention', { body: { delete_idle_after_seconds: 0 } })
+  await app.post('/sessions', { session_id: 'a' })
+  const bodies: unknown[] = []
+  const send = async (url: unknown, init?: RequestInit): Promise<Response> => {
+    bodies.push(JSON.parse(String(init?.body)))
+    return app.app.request(String(url), { ...init, headers: { ...(init?.headers as Record<string, string>), host: 'localhost' } })
+  }
+  const client = connect('http://localhost', { key: app.key, retries: 0, fetch: send as typeof fetch })
+  const all = async (options: ExpireOptions) => {
+    const actions: string[] = []
+    for await (const { action } of client.expire(options)) actions.push(action)
+    return actions
+  }
+  expect(await all({ purgeDeletedAfterMs: 60_000 })).toEqual([])
+  await expect(all({ deleteIdleAfterMs: Number.NaN })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  expect(await all({})).toEqual(['deleted'])
+  expect(bodies).toEqual([{ purge_deleted_after_seconds: 60 }, { delete_idle_after_seconds: null }, {}])
 })

@@ -207,7 +207,8 @@ const purge = route({
 })
 
 const seconds = z.number().min(0).nullable().optional()
-const times = { delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }
+/** Null would be no time, after which the policy of the space counts, and not "for ever" as in that policy. */
+const afterSeconds = z.number('a number of seconds; left out: none is told').min(0).optional()
 
 const expire = route({
   method: 'post',
@@ -219,7 +220,12 @@ const expire = route({
   reach: 'space',
   door: true,
   long: true,
-  body: z.object({ ...times, dry_run: z.boolean().default(false) }),
+  body: z.object({
+    delete_idle_after_seconds: afterSeconds,
+    drop_archives_after_seconds: afterSeconds,
+    purge_deleted_after_seconds: afterSeconds,
+    dry_run: z.boolean().default(false),
+  }),
   result: z.array(Expired),
   handle: async ({ store, body: { dry_run: dryRun, ...times } }) => ({
     result: await all(store.expire({ ...retentionPolicyOf(times), dryRun }), (expired) => expiredFields(expired, dryRun)),
@@ -253,7 +259,7 @@ const putRetention = route({
   scope: 'admin',
   reach: 'space',
   door: true,
-  body: z.object(times),
+  body: z.object({ delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }),
   result: retention,
   handle: async ({ store, body }) => ({ result: retentionFields(await store.setRetention(retentionPolicyOf(body))) }),
 })
