@@ -209,7 +209,7 @@ export class Store implements AsyncDisposable {
     const name = engine.name(space, checkId('The id of a session', session))
     const destroyed = await this.#keyring.destroy(name)
     replicas.forget(name)
-    // What it knows of the session, by a key that was there, goes too.
+    // What it knows of the session, by a key that was there, goes too. Where every process has a catalog in its memory, others keep theirs until they begin anew.
     if (destroyed) await catalog.notice({ damaged: [name], whole: [] })
     return destroyed
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
+import { systemClock } from '../../src/engine/clock.ts'
 import { segmentFile } from '../../src/engines/files/names.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
@@ -160,6 +161,23 @@ test('where the key of a session was destroyed, lists and searches tell nothing 
   for (const owner of ['ann', 'bob']) for await (const { session } of store.erase({ owner })) erased.push(session)
   expect(erased).toEqual(['there'])
   await store.close()
+})
+
+test('where the key of a session was destroyed, another process finds no text of it after a minute, and one that begins anew nothing at all', async () => {
+  let ms = 0
+  const clock = { ...systemClock, monotonicMs: () => ms }
+  const store = await directory().open({ encryption })
+  const session = await store.create({ id: 'gone', title: 'Title of gone' })
+  await session.append({ role: 'user', content: 'Quagmire' })
+  const other = await openStore(directory().path, { encryption, clock })
+  expect((await other.search('quagmire')).hits).toHaveLength(1)
+  await store.destroyKey('gone')
+  ms += 61_000
+  expect((await other.search('quagmire')).hits).toEqual([])
+  await other.close()
+  const anew = await openStore(directory().path, { encryption })
+  expect(JSON.stringify(await anew.list())).not.toContain('Title of gone')
+  await anew.close()
 })
 
 test('a line that was put elsewhere, or changed with its checksum, is damage: it was not sealed for that place', async () => {
