@@ -34,6 +34,21 @@ test('a part of a word is no word, also where a piece of a long text ends or beg
     expect(marked(`${'x'.repeat(before)}needle${'y'.repeat(before)} end`, 'needle')).toEqual(before === 0 ? ['needle'] : [])
 })
 
+test('of a very long text only so much is taken apart, from its beginning on; plain text without the words costs none of that', () => {
+  const [early, late] = ['needle 绿 '.repeat(10), ' end needle']
+  expect(marked(`${'绿茶 '.repeat(10_000)}${late}`, 'needle')).toEqual(['needle'])
+  expect(marked(`${'绿茶 '.repeat(100_000)}${late}`, 'needle')).toEqual([])
+  expect(marked(`${early}${'绿茶 '.repeat(100_000)}${late}`, 'needle end')).toContain('needle')
+  expect(marked(`${'words '.repeat(100_000)}${late}`, 'needle')).toEqual(['needle'])
+  expect(marked(`${'needles '.repeat(30_000)}${late}`, '"end needle"')).toEqual(['end needle'])
+  expect(marked(`${'end '.repeat(300_000)}${late}`, '"end needle"')).toEqual([])
+})
+
+test('a term that stands behind many places of another is shown where both stand together', () => {
+  const text = `${`word ${'x '.repeat(150)}`.repeat(80)} word needle word`
+  expect(marked(text, 'word needle')).toEqual(['word', 'needle', 'word'])
+})
+
 test('a snippet is a piece of its text, short, with marks inside', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('apple', 'tea', '绿茶', '🦊', '\n', 'x'.repeat(300)), { maxLength: 80 }), (words) => {

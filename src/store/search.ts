@@ -1,8 +1,9 @@
 /** Full text over messages, titles, summaries and memories. The catalog finds them; what is shown is read from the journals. */
+import { setImmediate } from 'node:timers/promises'
 import { snippetOf } from '../catalog/snippet.ts'
 import { searchableOf } from '../dialect/searchable.ts'
 import { parseQuery } from '../dialect/words.ts'
-import { CatalogUnavailable, type DocumentKind, type FoundDocument, type Lag, type SearchQuery, type TextQuery } from '../engine/catalog.ts'
+import { CatalogUnavailable, type DocumentKind, type FoundDocument, type Lag, type SearchQuery } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Line } from '../record/line.ts'
@@ -73,8 +74,13 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
     const wanted = found.slice(next, next + limit - hits.length)
     next += wanted.length
     const lines = await linesOf(parts, wanted)
-    const read = await Promise.all(wanted.map((document, i) => hitOf(parts, document, text, lines?.[i])))
-    hits.push(...read.filter((hit) => hit !== undefined))
+    const read = await Promise.all(wanted.map((document, i) => matchOf(parts, document, lines?.[i])))
+    for (const match of read) {
+      if (match === undefined) continue
+      hits.push({ ...match.hit, ...snippetOf(match.text(), text) })
+      // A snippet of a long text takes a while, and others wait for this thread.
+      await setImmediate()
+    }
   }
   return { hits, lag }
 }
@@ -118,22 +124,29 @@ function scopeOf({
   }
 }
 
+/** What was found, and what is shown of it: made one by one, as it may be long. */
+interface Match {
+  readonly hit: Omit<SearchHit, 'snippet' | 'marks'>
+  readonly text: () => string
+}
+
 /** Undefined if what was found is not there any more. */
-async function hitOf(parts: StoreParts, found: FoundDocument, query: TextQuery, line?: Line): Promise<SearchHit | undefined> {
+async function matchOf(parts: StoreParts, found: FoundDocument, line?: Line): Promise<Match | undefined> {
   const { kind, session, title, tags, archive, role, at, score } = found
-  const shared = { kind, session, title, message: null, archive, memory: null, role, at: new Date(at).toISOString(), score }
-  if (kind === 'session') return { ...shared, ...snippetOf([title ?? '', ...tags].join('\n').trim(), query) }
+  const hit = { kind, session, title, message: null, archive, memory: null, role, at: new Date(at).toISOString(), score }
+  if (kind === 'session') return { hit, text: () => [title ?? '', ...tags].join('\n').trim() }
   const record = await recordOf(parts, found, line)
   if (record === undefined) return undefined
   if (kind === 'message') {
     const message = messageIn(record, found.index)
-    return message === undefined ? undefined : { ...shared, message: message.id, ...snippetOf(searchableOf(message.message).text, query) }
+    return message === undefined ? undefined : { hit: { ...hit, message: message.id }, text: () => searchableOf(message.message).text }
   }
   const { abstract, overview, memories, owner } = record.record as unknown as CommitFinished
-  if (kind === 'summary') return { ...shared, ...snippetOf(`${abstract}\n${overview}`, query) }
+  if (kind === 'summary') return { hit, text: () => `${abstract}\n${overview}` }
   const memory = memories[found.index]
   if (memory?.text === undefined || !(await stillHolds(parts, owner, memory, found))) return undefined
-  return { ...shared, memory: memory.id, ...snippetOf(memory.text, query) }
+  const { id, text } = memory
+  return { hit: { ...hit, memory: id }, text: () => text }
 }
 
 /** The lines of all that was found at once, if the engine can; undefined if not. */

@@ -253,3 +253,17 @@ test('stats count sessions, messages, tokens, tasks, usage and days', async () =
     lag: null,
   })
 })
+
+test('between two hits whatever else waits has its turn', async () => {
+  await append('s', ...Array.from({ length: 50 }, (_, i) => ({ role: 'user', content: `zebra ${i}` })))
+  await found('zebra')
+  let [turns, over] = [0, false]
+  const count = (): void => {
+    turns++
+    if (!over) setImmediate(count)
+  }
+  setImmediate(count)
+  expect(await found('zebra', { limit: 50 })).toHaveLength(50)
+  over = true
+  expect(turns).toBeGreaterThanOrEqual(50)
+})
