@@ -1,6 +1,6 @@
 /**
- * The catalog of one store, at the service of its callers: opened when it is first needed, caught up before every answer, made anew when it
- * is missing or broken. Where it cannot lie beside the store, which may be full or only readable, it lies in a temporary file of its own.
+ * The catalog of one store, at the service of its callers: opened when it is first needed, caught up before it answers, made anew when it
+ * is missing or broken. A search does not wait for that longer than a second. Where it cannot lie beside the store, which may be full or only readable, it lies in a temporary file of its own.
  * It runs in the thread of its caller or in one of its own (threaded.ts); everything that goes in and out is plain data.
  */
 
@@ -29,16 +29,19 @@ import { Rebuild } from './rebuild.ts'
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
-/** What can be asked for. Every call first applies the changes that were acknowledged before it; rejects with CatalogUnavailable. */
+/** What can be asked for. Unless a call says otherwise, it first applies the changes that were acknowledged before it. Rejects with CatalogUnavailable. */
 export interface CatalogRequests {
   list(query: ListQuery & { readonly count: boolean }): Promise<{ readonly rows: readonly ListedRow[]; readonly total: number | null }>
+  /** After a second with what there is by then; `lag` tells what is missing. */
   search(query: SearchQuery): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }>
   tasks(query: TaskQuery): Promise<readonly TaskRow[]>
   /** Sessions that have something due. With `caughtUp` false, as far as is known already. */
   due(query: { readonly caughtUp: boolean }): Promise<KnownDue>
   /** With `caughtUp` false, as far as is known already. */
   extractions(query: ExtractionQuery): Promise<readonly ExtractionRow[]>
+  /** Of text, what there is after a second. */
   stats(query: { space: string }): Promise<{ readonly stats: StatsRow; readonly lag: Lag | null }>
+  /** As it is: nothing is applied. */
   status(): Promise<CatalogStatus>
   /** Begins to keep the catalog up to date, until it is closed. */
   keep(): Promise<void>
