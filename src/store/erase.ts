@@ -155,7 +155,8 @@ async function carryOut(handle: Handle, position: number, erased: Omit<MessageEr
 
 /**
  * Somebody may have read a line before it was written over, to carry it into the segment behind a seal, and die once that segment is published. The seal
- * was there by then, so whoever looks at the end now finds that segment, or makes it himself: then its beginning is gone through too.
+ * was there by then, so whoever looks at the end now finds that segment, or makes it himself: then its beginning is gone through too. One who writes what he has read
+ * only after this is over looks again himself (`Tail.roll`); if he dies between, a copy stays.
  */
 async function writeOverAll(handle: Handle, lines: readonly ErasedLine[]): Promise<SessionState> {
   const { journal } = handle.held
