@@ -1,6 +1,6 @@
 /** Holdfast: sessions for AI agents that cannot be lost, doubled or corrupted. */
 
-export type { CatalogStatus } from './catalog/service.ts'
+export type { CatalogStatus } from './catalog/requests.ts'
 export { sourcesAt } from './cli/sources.ts'
 export type { DraftMemory, Model, PromptMessage, SummaryAnswer, SummaryRequest } from './commit/model.ts'
 export { InputTooLong, ModelUnavailable } from './commit/model.ts'

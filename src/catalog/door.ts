@@ -9,7 +9,7 @@ import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Verified } from './indexer.ts'
 import type { KnownDue } from './known-due.ts'
-import type { CatalogRequests } from './service.ts'
+import type { CatalogRequests } from './requests.ts'
 
 export interface DoorOptions {
   readonly engine: Engine

@@ -7,7 +7,7 @@
  */
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
-import { spaceName } from '../engine/names.ts'
+import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
@@ -36,6 +36,7 @@ export function breath(): Promise<void> {
 }
 
 const STORES_OWN = `${spaceName(STORE_SPACE)}/`
+const KEYS = `${spaceName(KEY_SPACE)}/`
 
 /** The store's own facts are sessions of nobody: nobody lists or searches them, and they would be most of what changes. */
 export function isCatalogued(name: string): boolean {
@@ -218,9 +219,18 @@ export class Indexer {
   async #apply(): Promise<void> {
     const from = await this.catalog.cursor()
     const { cursor, names, reset } = await this.#engine.changes(from ?? undefined)
+    if (reset || names.some((name) => name.startsWith(KEYS))) await this.#lookAtKeyless()
     if (reset) await this.sweep()
     else await this.#look([...new Set([...names.filter(isCatalogued), ...(await this.catalog.unreadable())])], this.#examiner, 'announced')
     await this.catalog.advance(from, cursor)
+  }
+
+  /** The journal of a session whose key was destroyed has not changed. */
+  async #lookAtKeyless(): Promise<void> {
+    await this.#engine.keyless?.(
+      () => this.catalog.names(),
+      (names) => this.#look(names, this.#examiner, 'damaged'),
+    )
   }
 
   /**

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
 import type { Spawned } from './indexer.ts'
-import type { CatalogRequests } from './service.ts'
+import type { CatalogRequests } from './requests.ts'
 
 /** What a thread is for: to be the catalog, or to read for it. */
 export interface ThreadData {

@@ -58,6 +58,12 @@ export interface Engine {
    */
   lines?(places: readonly Place[]): Promise<(Line | undefined)[]>
 
+  /**
+   * Of a store that is encrypted: hands over those of some journals whose keys were destroyed since they were last handed over, by whatever process. What was not
+   * taken is handed over again.
+   */
+  keyless?(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void>
+
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
 }

@@ -50,7 +50,7 @@ export interface AuditQuery {
   readonly after?: string
 }
 
-export type AuditOrder = 'oldest' | 'newest'
+type AuditOrder = 'oldest' | 'newest'
 
 const DAY_MS = 86_400_000
 /** Days that one call reads at most. */

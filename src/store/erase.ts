@@ -12,6 +12,7 @@
  * If the process dies anywhere behind 1, whoever opens the session next goes on at 2; all of it may be done twice. Archives that were made
  * from the message begin anew without it.
  */
+import { KEY_SPACE } from '../engine/names.ts'
 import type { Chunk, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { overwritten, type Path, partOf } from '../record/erasure.ts'
@@ -147,8 +148,9 @@ async function carryOut(handle: Handle, position: number, erased: Omit<MessageEr
   for (const { session, kind, born } of state.grants) {
     if (kind === 'fork' && born === state.born) await eraseInFork(new Handle(handle.parts, session), erased)
   }
-  // Of a body that goes message by message, once, with the last one.
-  if (erased.keeps !== true || erased.ends !== undefined) await handle.parts.catalog.scrub('erasure')
+  // Of a body that goes message by message, once, with the last one. Of a key not from here: the catalog asks for keys itself, so one would wait for the other (`Store.destroyKey`).
+  const isKey = handle.parts.space === KEY_SPACE
+  if (!isKey && (erased.keeps !== true || erased.ends !== undefined)) await handle.parts.catalog.scrub('erasure')
   const { version } = await handle.submit({}, () => erasures.endErasure(position, erased))
   return version
 }

@@ -1,5 +1,5 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
-import type { CatalogStatus } from '../catalog/service.ts'
+import type { CatalogStatus } from '../catalog/requests.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
@@ -209,8 +209,9 @@ export class Store implements AsyncDisposable {
     const name = engine.name(space, checkId('The id of a session', session))
     const destroyed = await this.#keyring.destroy(name)
     replicas.forget(name)
-    // What it knows of the session, by a key that was there, goes too. Where every process has a catalog in its memory, others keep theirs until they begin anew.
+    // What it knows of the session, by a key that was there, goes too. Others do the same when they meet it in the ring of keys.
     if (destroyed) await catalog.notice({ damaged: [name], whole: [] })
+    await catalog.scrub('erasure')
     return destroyed
   }
 

@@ -173,7 +173,7 @@ test('what is erased while one is made is in no page of it', async () => {
   await store.list()
   for (let round = 0; round < 5; round++) {
     await session.append({ id: `secret ${round}`, role: 'user', content: 'the word is ypsilanti' })
-    expect((await store.search('ypsilanti')).hits).toHaveLength(1)
+    expect((await searched(store, 'ypsilanti')).hits).toHaveLength(1)
     const rebuilding = store.rebuildCatalog()
     // Another moment of the work each time.
     for (let status = await store.catalogStatus(); status.state === 'sweeping' && status.sessions < round * 90; ) {

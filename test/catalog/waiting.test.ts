@@ -11,6 +11,7 @@ import { sessionModel } from '../../src/session/model.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
+import { searched } from './answers.ts'
 
 const SESSIONS = 300
 let directory = ''
@@ -65,13 +66,15 @@ test('a search of a store without a catalog answers after its time with what the
   })
   const store = await open({ gate, clock: { ...systemClock, sleep: () => waiting } })
   const searching = store.search('needle')
-  await vi.waitFor(async () => expect(await store.catalogStatus()).toMatchObject({ state: 'sweeping', sessions: 0, of: SESSIONS }))
+  await vi.waitFor(async () => expect(await store.catalogStatus()).toMatchObject({ state: 'sweeping', sessions: 0, of: SESSIONS }), {
+    timeout: 30_000,
+  })
   endWait()
   expect(await searching).toEqual({ hits: [], lag: { sessions: SESSIONS, bytes: 0 } })
   release()
   // Nobody asks for anything else: rows and text follow by themselves.
   await vi.waitFor(async () => expect(await store.catalogStatus()).toMatchObject({ state: 'ready', of: null }), { timeout: 30_000 })
-  expect(await (await open()).search('"needle 299"')).toMatchObject({ hits: [{ session: 's299' }], lag: null })
+  expect(await searched(await open(), '"needle 299"')).toMatchObject({ hits: [{ session: 's299' }], lag: null })
 })
 
 test('a list waits for every session, however long that takes', async () => {
@@ -109,7 +112,7 @@ test('a memory that was found is held against what the catalog has, without wait
   ])
   await session.commit()
   await new Worker(writer).drain()
-  expect((await writer.search('trains', { kinds: ['memory'] })).lag).toBeNull()
+  expect((await searched(writer, 'trains', { kinds: ['memory'] })).lag).toBeNull()
   await (await writer.session('other')).append({ role: 'user', content: 'something new' })
   const store = await open({ gate: new Promise(() => undefined), clock: impatient })
   const asked = store.search('trains', { kinds: ['memory'] })

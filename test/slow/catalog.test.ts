@@ -40,7 +40,7 @@ test('a thread that kept the catalog up to date and ends is started anew, and ke
     asked.mock.contexts.filter((_, call) => (asked.mock.calls[call]?.[0] as { method?: string } | undefined)?.method === 'keep')
   const store = await built.openStore(directory)
   store.keepCatalog()
-  await vi.waitFor(() => expect(threads()).toHaveLength(1))
+  await vi.waitFor(() => expect(threads()).toHaveLength(1), 30_000)
   expect((await store.list()).sessions).toEqual([])
   await (threads()[0] as Worker).terminate()
   await vi.waitFor(() => expect(threads()).toHaveLength(2), 30_000)

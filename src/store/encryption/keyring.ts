@@ -12,9 +12,11 @@ import { hash, randomBytes } from 'node:crypto'
 import { KEY_SPACE, keySession } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
+import type { MessageErased } from '../../session/records.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { purgeNow } from '../purge.ts'
+import { Records } from '../records.ts'
 import { Session } from '../session.ts'
 import { keyMissing, type MasterKey } from './master-key.ts'
 import { SessionKey } from './session-key.ts'
@@ -45,6 +47,8 @@ export class Keyring {
   readonly #own = new Set<string>()
   #parts: StoreParts | undefined
   #number = 1
+  /** Up to where which ring was looked through for keys that were destroyed. */
+  #looked = { number: 1, end: 0 }
 
   /** The first master key wraps; all of them unwrap. None: nothing can be opened or sealed. */
   constructor(masters: readonly MasterKey[]) {
@@ -127,6 +131,24 @@ export class Keyring {
         if ((await this.#statusOf(session)) !== 'deleted') throw error
       }
     }
+  }
+
+  /** Hands over which of some journals have lost their keys since the last time, and forgets what is kept of those keys. */
+  async passDestroyed(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void> {
+    const handle = new Handle(this.#required, (await this.#session()).id)
+    if ((await handle.state()).status !== 'live') return
+    const { journal: ring, replica } = handle.held
+    const looked = { number: this.#number, end: await replica.end() }
+    const from = this.#looked.number === looked.number ? this.#looked.end : 0
+    const ids = new Set<string>()
+    for await (const { record } of new Records(ring).forward(from, looked.end - 1)) {
+      if (record.type === 'message.erased') ids.add((record as unknown as MessageErased).target)
+    }
+    const keyless = ids.size === 0 ? [] : (await journals()).filter((journal) => ids.has(keyId(journal)))
+    for (const id of ids) this.#kept.delete(id)
+    for (const journal of keyless) this.#current.delete(journal)
+    if (keyless.length > 0) await take(keyless)
+    this.#looked = looked
   }
 
   /**

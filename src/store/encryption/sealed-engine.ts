@@ -56,6 +56,10 @@ export class SealedEngine implements Engine {
     return this.#inner.watch(hint)
   }
 
+  keyless(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void> {
+    return this.#keyring.passDestroyed(journals, take)
+  }
+
   close(): Promise<void> {
     return this.#inner.close()
   }
