@@ -49,7 +49,7 @@ describe.skipIf(!platform.available)('other people’s data', () => {
       .getByRole('dialog')
       .getByText(/^Archive 2: /)
       .waitFor()
-    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     expect(troubles).toEqual([])
   })
 
@@ -117,7 +117,7 @@ describe.skipIf(!platform.available)('other people’s data', () => {
     await page.getByRole('button', { name: 'Let it go…' }).click()
     await page.getByText('This is for ever').waitFor()
     await expectAccessible(page)
-    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     expect((await (await store.session('old')).info()).status).toBe('ok')
     // The focus is back where the question was asked for.
     await page.keyboard.press('Enter')
