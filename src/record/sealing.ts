@@ -23,6 +23,8 @@ export interface Sealing {
   /** What `data` of a record becomes with another payload, and one of its messages. */
   data(record: Pick<JournalRecord, 'id' | 'type'>, payload: JsonObject): string
   message(record: Pick<JournalRecord, 'id' | 'type'>, index: number, message: JsonObject): string
+  /** Gets ready for the next record, while the disk works on the last one. */
+  prepare(): void
   /** A checkpoint's state, sealed: the same bytes whoever makes it. */
   state(draft: CheckpointDraft): { readonly sealed: string; readonly state: string }
 }

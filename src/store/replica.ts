@@ -231,6 +231,7 @@ export class Replica<S> {
         standing: () => {
           tail.accept(plan, { synced: !fleeting })
           accepted = true
+          this.#options.journal.sealing?.prepare()
           // The keys that are handed over with a segment are found out while the disk works, from when it is half full: many never are.
           if (2 * (tail.end - tail.segment) > this.#limits.segmentBytes) tail.keys.prepare(2 * plan.placed.length)
         },

@@ -13,6 +13,9 @@ export interface Held {
   readonly replica: Replica<SessionState>
 }
 
+/** Of a text, as base64 has it. */
+const SEALED_LENGTH = 4 / 3
+
 export class Replicas {
   readonly #engine: Engine
   readonly #clock: Clock
@@ -46,7 +49,8 @@ export class Replicas {
   /** A replica that is not kept: for whoever looks at many sessions once. A new one tells a witness which records it reads. */
   once(name: string, witness?: (counted: Counted) => void): Held {
     const journal = this.#engine.journal(name)
-    const { segmentBytes } = this.#limits
+    // As many records, sealed or not: a segment that is full sooner is followed by another sooner.
+    const segmentBytes = this.#limits.segmentBytes * (journal.sealing === undefined ? 1 : SEALED_LENGTH)
     return (
       this.#held.get(name) ?? {
         journal,

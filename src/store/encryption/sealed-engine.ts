@@ -192,6 +192,7 @@ function sealingOf(journal: string, keyring: Keyring): Sealing {
         key = made
       })
     },
+    prepare: () => key?.prepare(),
     payload: (draft: Draft, text: string) => required().sealPayload(draft, text),
     state: (draft: CheckpointDraft) => ({ sealed: required().id, state: required().sealState(draft) }),
     data: (record, payload) => required().sealData(record, payload),

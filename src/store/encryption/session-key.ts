@@ -44,15 +44,16 @@ export class SessionKey {
   readonly #records: KeyObject
   readonly #states: KeyObject
   readonly #nonces: KeyObject
-  /** Made for the next record while the disk works on the last one: making it takes as long as using it. */
+  /** Made for the next record. */
   #next: Ready | undefined
-  #isMaking = false
+  readonly #journalName: Uint8Array
   readonly #blinding: Cipher
   readonly #unblinding: Decipher
 
   constructor(id: string, journal: string, secret: Uint8Array) {
     this.id = id
     this.journal = journal
+    this.#journalName = Buffer.from(journal)
     // As an object of the library's own: bytes would be taken in anew for each record.
     const derived = (purpose: string): KeyObject => createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `holdfast ${purpose}`, 32)))
     this.#records = derived('records')
@@ -140,18 +141,24 @@ export class SessionKey {
   }
 
   #seal(record: Identity, part: string | number, text: string): string {
-    return sealed(this.#ready(), this.#identity(record, part), text)
+    return sealed(this.#ready(), identityIn(record, part), text)
+  }
+
+  /** Making a cipher takes as long as using it. */
+  prepare(): void {
+    this.#next ??= this.#begun()
   }
 
   #ready(): Ready {
-    const ready = this.#next ?? readyWith(this.#records, freshNonce())
+    const ready = this.#next ?? this.#begun()
     this.#next = undefined
-    if (this.#isMaking) return ready
-    this.#isMaking = true
-    setImmediate(() => {
-      this.#isMaking = false
-      this.#next ??= readyWith(this.#records, freshNonce())
-    })
+    return ready
+  }
+
+  /** A cipher that has taken in as much of the next record's identity as is known before there is one. */
+  #begun(): Ready {
+    const ready = readyWith(this.#records, freshNonce())
+    ready.cipher.setAAD(this.#journalName)
     return ready
   }
 
@@ -170,8 +177,8 @@ export class SessionKey {
     return plain.toString('utf8')
   }
 
-  #identity({ id, type }: Identity, part: string | number): string {
-    return `${this.journal}\0${id}\0${type}\0${part}`
+  #identity(record: Identity, part: string | number): string {
+    return `${this.journal}${identityIn(record, part)}`
   }
 }
 
@@ -181,6 +188,11 @@ function isErased(message: Json): boolean {
 }
 
 type Identity = Pick<JournalRecord, 'id' | 'type'>
+
+/** Of a part of a record, behind the name of its journal. */
+function identityIn({ id, type }: Identity, part: string | number): string {
+  return `\0${id}\0${type}\0${part}`
+}
 
 function checkpointIdentity(journal: string, { id, base }: Pick<CheckpointDraft, 'id' | 'base'>): string {
   return `${journal}\0${id}\0checkpoint\0${base}`
