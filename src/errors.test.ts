@@ -28,6 +28,11 @@ test.each(Object.entries(EXPECTED))('%s has its status, its exit code and its ad
   expect({ status: error.status, exitCode: error.exitCode, retryable: error.retryable }).toEqual({ status, exitCode, retryable })
 })
 
+test('details may say that trying again cannot help, and not that it can', () => {
+  expect(new HoldfastError('UNREADABLE', 'Gone.', { details: { retryable: false } }).retryable).toBe(false)
+  expect(new HoldfastError('NOT_FOUND', 'None.', { details: { retryable: true } }).retryable).toBe(false)
+})
+
 test('an error is an Error, with a name, a message, and nothing else unless it was given', () => {
   const error = new HoldfastError('NOT_FOUND', 'There is no such session.')
   expect(error).toBeInstanceOf(Error)

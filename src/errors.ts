@@ -47,7 +47,7 @@ export interface HoldfastErrorOptions {
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
   readonly code: ErrorCode
-  /** Whether the same call can succeed later without being changed. */
+  /** Whether the same call can succeed later without being changed: by its code, unless its details say that it cannot. */
   readonly retryable: boolean
   readonly outcome: Outcome
   readonly details: Readonly<Record<string, unknown>>
@@ -55,9 +55,9 @@ export class HoldfastError extends Error {
   constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    this.retryable = CODES[code].retryable
     this.outcome = options.outcome ?? 'none'
     this.details = options.details ?? {}
+    this.retryable = CODES[code].retryable && this.details.retryable !== false
   }
 
   /** The HTTP status of this error. */

@@ -63,6 +63,8 @@ export interface Caller {
   readonly owner: string | null
   readonly session_id: string | null
   readonly server_version: string
+  /** Whether sessions have keys, which can be destroyed. */
+  readonly encrypted: boolean
 }
 
 /** What is kept of a key, and the key itself when it is made. */

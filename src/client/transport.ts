@@ -71,7 +71,7 @@ export class Transport {
       } else {
         const body = await parsed<T>(outcome)
         if (!(body instanceof HoldfastError)) return { result: body.result, headers: outcome.headers }
-        if (attempt >= retries || !AGAIN.has(outcome.status)) throw body
+        if (attempt >= retries || !AGAIN.has(outcome.status) || body.details.retryable === false) throw body
         await this.#wait(attempt, Number(outcome.headers.get('retry-after')) * 1000, asked.signal)
       }
     }
@@ -196,7 +196,10 @@ async function parsed<T>(response: Response): Promise<{ result: T } | HoldfastEr
   }
   if (body.status === 'ok') return { result: body.result as T }
   const { code = 'UNAVAILABLE', message = `The server answered with ${response.status}.`, details = {} } = body.error ?? {}
-  const { outcome = 'unknown', retryable: _, ...rest } = details as { outcome?: Outcome; retryable?: boolean }
+  const { outcome = 'unknown', retryable, ...rest } = details as { outcome?: Outcome; retryable?: boolean }
   const known = (code as string) === 'INTERNAL' ? 'UNAVAILABLE' : code
-  return new HoldfastError(known, message, { outcome, details: rest })
+  const error = new HoldfastError(known, message, { outcome, details: rest })
+  // Told only where the code alone would say otherwise.
+  const isFinal = code === known && error.retryable && retryable === false
+  return isFinal ? new HoldfastError(known, message, { outcome, details: { ...rest, retryable } }) : error
 }

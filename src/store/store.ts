@@ -215,6 +215,11 @@ export class Store implements AsyncDisposable {
     return destroyed
   }
 
+  /** Whether sessions of this store have keys. */
+  get isEncrypted(): boolean {
+    return this.#parts.keyring !== undefined
+  }
+
   get #keyring(): Keyring {
     const { keyring } = this.#parts
     if (keyring === undefined)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { connect } from '../../src/client/index.ts'
 import { Metrics } from '../../src/server/metrics.ts'
 import { Application } from './application.ts'
 
@@ -117,6 +118,16 @@ test('an operator destroys the key of a session, and nobody reads it any more', 
   expect((await app.send('DELETE', '/sessions/a/key', { key: await app.newKey({ scope: 'write' }) })).status).toBe(403)
   expect((await app.send('DELETE', '/sessions/a/key')).result).toEqual({ session_id: 'a', destroyed: true })
   expect((await app.send('DELETE', '/sessions/a/key')).status).toBe(404)
+  // It is no use to try again, and a client does not.
+  let asked = 0
+  const counting: typeof fetch = async (input, init = {}) => {
+    asked++
+    return app.app.request(String(input), { ...init, headers: { ...(init.headers as Record<string, string>), host: 'localhost' } })
+  }
+  const client = connect('http://localhost', { key: app.key, fetch: counting })
+  const reading = (await client.session('a')).messages()
+  await expect(reading).rejects.toMatchObject({ code: 'UNREADABLE', retryable: false, details: { reason: 'no session key' } })
+  expect(asked).toBe(1)
   const plain = await Application.open()
   expect((await plain.send('DELETE', '/sessions/a/key')).status).toBe(412)
 })

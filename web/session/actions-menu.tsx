@@ -9,7 +9,8 @@ import { Icon } from '../shell/icon.tsx'
 import { useShortcuts } from '../shell/keyboard.ts'
 import { attempt, copy, notify } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
-import { useMayWrite } from './scope.ts'
+import { DestroyKeyDialog } from './destroy-key-dialog.tsx'
+import { useCaller, useMayWrite } from './scope.ts'
 import { ShareDialog } from './share-dialog.tsx'
 import { SnapshotsDialog } from './snapshots-dialog.tsx'
 
@@ -24,8 +25,9 @@ const FORMATS = {
 export function ActionsMenu({ id, info }: { readonly id: string; readonly info: SessionInfo | undefined }) {
   const queries = useQueryClient()
   const mayWrite = useMayWrite()
+  const { data: caller } = useCaller()
   const [, go] = useLocation()
-  const [dialog, setDialog] = useState<'share' | 'snapshots'>()
+  const [dialog, setDialog] = useState<'share' | 'snapshots' | 'key'>()
   const refresh = () => queries.invalidateQueries({ queryKey: ['session', id] })
   const commit = (): void =>
     void attempt(async () => {
@@ -113,11 +115,17 @@ export function ActionsMenu({ id, info }: { readonly id: string; readonly info: 
                 </Item>
               </>
             )}
+            {caller?.scope === 'admin' && caller.encrypted && (
+              <Item className="danger" onSelect={() => setDialog('key')}>
+                Destroy its key…
+              </Item>
+            )}
           </DropdownMenu.Content>
         </DropdownMenu.Portal>
       </DropdownMenu.Root>
       {dialog === 'share' && <ShareDialog id={id} info={info} onClose={() => setDialog(undefined)} />}
       {dialog === 'snapshots' && <SnapshotsDialog id={id} info={info} onClose={() => setDialog(undefined)} />}
+      {dialog === 'key' && <DestroyKeyDialog id={id} onClose={() => setDialog(undefined)} />}
     </div>
   )
 }

@@ -38,6 +38,7 @@ const caller = z
     owner: z.string().nullable(),
     session_id: z.string().nullable(),
     server_version: z.string(),
+    encrypted: z.boolean().openapi({ description: 'whether sessions have keys, which can be destroyed' }),
   })
   .openapi('Caller')
 
@@ -58,6 +59,7 @@ const whoami = route({
       owner: principal.owner,
       session_id: principal.session,
       server_version: parts.version,
+      encrypted: parts.store.isEncrypted,
     },
   }),
 })

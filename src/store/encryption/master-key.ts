@@ -63,7 +63,7 @@ export function keyMissing(why: 'locked' | 'wrong' | 'gone'): HoldfastError {
     wrong: 'This is not the master key that the keys of this store were wrapped with. Open it with that one. Nothing was changed.',
     gone: 'The key of this session is not in this store: it was destroyed, or a backup was restored without its keys. Without it nobody can read the session.',
   }
-  return new HoldfastError('UNREADABLE', told[why], { details: { reason: REASONS[why] } })
+  return new HoldfastError('UNREADABLE', told[why], { details: { reason: REASONS[why], retryable: false } })
 }
 
 export function isKeyMissing({ details }: HoldfastError): boolean {

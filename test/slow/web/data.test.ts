@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect } from '../../../src/client/index.ts'
+import { newMasterKey } from '../../../src/store/encryption/master-key.ts'
+import { storeDirectory } from '../../server/process.ts'
 import { closeBrowser, expectAccessible, openPage, platform, say, visit } from './browser.ts'
 
 afterAll(closeBrowser)
@@ -51,6 +54,34 @@ describe.skipIf(!platform.available)('other people’s data', () => {
       .waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     expect(troubles).toEqual([])
+  })
+
+  test('the key of a session is destroyed, after the page has said what that means; without encryption it offers none', async () => {
+    const file = `${storeDirectory()}.key`
+    writeFileSync(file, newMasterKey())
+    const { store, server, page, troubles } = await visit('/', ['--master-key-file', file])
+    await say(store, 'secret', 'Quagmire')
+    await say(store, 'other', 'Xanadu')
+    await page.getByRole('link', { name: /^secret/ }).click()
+    await page.getByText('Quagmire').waitFor()
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Destroy its key…' }).click()
+    await page.getByText('This is for ever.').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Destroy its key' }).click()
+    await page.getByText('Nobody can read the session any more.').waitFor()
+    await page.getByRole('link', { name: /^other/ }).waitFor()
+    await expect((await store.session('secret')).messages()).rejects.toMatchObject({ code: 'UNREADABLE' })
+    expect(troubles).toEqual([])
+    await page.goto(`${server.url}/sessions/other`)
+    await page.getByText('Xanadu').waitFor()
+
+    const plain = await visit()
+    await say(plain.store, 'open', 'Hello')
+    await plain.page.getByRole('link', { name: /^open/ }).click()
+    await plain.page.getByRole('button', { name: 'More actions' }).click()
+    await plain.page.getByRole('menuitem', { name: 'Delete' }).waitFor()
+    expect(await plain.page.getByRole('menuitem', { name: 'Destroy its key…' }).count()).toBe(0)
   })
 
   test('quotas are shown with what is used, and set, of the space and of a key', async () => {
