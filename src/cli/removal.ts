@@ -1,4 +1,5 @@
 /** `delete`, `restore`, `purge`, `expire` and `erase`. Only the last three destroy, and nothing is destroyed by itself. */
+import type { HoldfastError } from '../errors.ts'
 import { erasedFields, expiredFields, purgedFields } from '../wire/operations.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -33,7 +34,7 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
     const fields = purgedFields(one, dryRun)
     const verbs = {
       kept: 'kept, a fork reaches it',
-      failed: `cannot be purged: ${error?.message ?? ''}`,
+      failed: `cannot be purged${because(error)}`,
       purged: dryRun ? 'would be purged' : 'purged',
     }
     const since = action === 'failed' ? '' : `deleted ${relativeTime(deletedAt, Date.now())}  `
@@ -46,9 +47,7 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
     if (signal.aborted) break
   }
   progress.end()
-  const done = `${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}`
-  out.note(`${done}${failed > 0 ? `, ${failed} could not be` : ''}.`)
-  if (failed > 0) process.exitCode = 1
+  sumUp(out, `${purged} ${dryRun ? 'would be purged' : 'purged'}, ${kept} kept${dryRun ? '' : `, ${freed} bytes freed`}`, failed)
 }
 
 interface ExpireOptions {
@@ -66,24 +65,15 @@ export async function expire(context: Context, _: [], { idle, archives, deleted,
   for await (const one of store.expire({ ...limits, dryRun })) {
     const { session, action, since, archive, error } = one
     const what = archive === undefined ? '' : `messages of archive ${archive} `
-    const isFailed = action === 'failed'
-    const verb =
-      action === 'kept'
-        ? 'kept, a fork reaches it'
-        : isFailed
-          ? `cannot go: ${error?.message ?? ''}`
-          : dryRun
-            ? `would be ${action}`
-            : action
+    const reasons: Partial<Record<typeof action, string>> = { kept: 'kept, a fork reaches it', failed: `cannot go${because(error)}` }
+    const verb = reasons[action] ?? (dryRun ? `would be ${action}` : action)
     const when = since === '' ? '' : `since ${relativeTime(since, Date.now())}  `
     await out.result(expiredFields(one, dryRun), (colours) => `${inLine(session)}  ${colours.dim(when)}${what}${inLine(verb)}`)
-    if (isFailed) failed++
+    if (action === 'failed') failed++
     else if (action !== 'kept') count++
     if (signal.aborted) break
   }
-  const done = `${count} ${dryRun ? 'would be deleted, dropped or purged' : 'deleted, dropped or purged'}`
-  out.note(`${done}${failed > 0 ? `, ${failed} could not be` : ''}.`)
-  if (failed > 0) process.exitCode = 1
+  sumUp(out, `${count} ${dryRun ? 'would be deleted, dropped or purged' : 'deleted, dropped or purged'}`, failed)
 }
 
 interface EraseOptions {
@@ -108,13 +98,22 @@ export async function erase(context: Context, [id, message]: [string?, string?],
     const { session, action, messages, error } = one
     if (action === 'failed') failed++
     else done++
-    const verb = action === 'failed' ? `cannot be erased: ${error?.message ?? ''}` : dryRun ? `would be ${action}` : action
+    const verb = action === 'failed' ? `cannot be erased${because(error)}` : dryRun ? `would be ${action}` : action
     await out.result(
       erasedFields(one, dryRun),
       (colours) => `${inLine(session)}  ${inLine(verb)}${colours.dim(messages > 0 ? `  ${messages} messages` : '')}`,
     )
     if (signal.aborted) break
   }
-  out.note(`${done} sessions of "${owner}" ${dryRun ? 'would be erased' : 'erased'}${failed > 0 ? `, ${failed} could not be` : ''}.`)
+  sumUp(out, `${done} sessions of "${owner}" ${dryRun ? 'would be erased' : 'erased'}`, failed)
+}
+
+/** A server does not tell why; `doctor` does. */
+function because(error: HoldfastError | undefined): string {
+  return error === undefined ? '' : `: ${error.message}`
+}
+
+function sumUp(out: Context['out'], done: string, failed: number): void {
+  out.note(`${done}${failed > 0 ? `, ${failed} could not be` : ''}.`)
   if (failed > 0) process.exitCode = 1
 }

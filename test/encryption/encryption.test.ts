@@ -7,7 +7,7 @@ import { segmentFile } from '../../src/engines/files/names.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
 import { newMasterKey } from '../../src/store/encryption/master-key.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tracesOf } from '../erase/traces.ts'
 import { useDirectory } from '../store/directory.ts'
@@ -33,6 +33,21 @@ async function contents(store: Store, id = 's'): Promise<unknown[]> {
   const { messages } = await (await store.session(id)).messages({ from: 'start' })
   return messages.map(({ message }) => (message as { content: unknown }).content)
 }
+
+async function segmentsOf(options: OpenOptions): Promise<number> {
+  const store = await openStore('memory:', { ...options, limits: { segmentBytes: 32 * 1024 } })
+  const session = await store.session('s')
+  for (let i = 0; i < 300; i++) await session.append({ role: 'user', content: 'x'.repeat(1000) })
+  const segments = await store.parts.engine.journal(store.parts.engine.name('default', 's')).segments()
+  await store.close()
+  return segments.length
+}
+
+test('a segment holds about as many records, sealed or not', async () => {
+  const plain = await segmentsOf({})
+  expect(plain).toBeGreaterThan(8)
+  expect(Math.abs((await segmentsOf({ encryption })) - plain)).toBeLessThanOrEqual(1)
+})
 
 async function kinds(store: Store): Promise<string[]> {
   const found: string[] = []

@@ -1,11 +1,14 @@
 /** Sources into a store: what is there afterwards, once, again, grown, interrupted. */
 import { expect, test } from 'vitest'
+import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
+import { sessionModel } from '../../src/session/model.ts'
 import type { ImportedSession, ImportOptions } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Importer, Source } from '../../src/transfer/item.ts'
+import { dyingAt } from '../store/dying.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
 
@@ -138,18 +141,20 @@ test('what calls took counts once, with the messages that are new', async () => 
   expect(await usage()).toMatchObject([{ calls: 310, inputTokens: 3100, outputTokens: 1550 }])
 })
 
+/** A conversation whose reply took so many tokens, none as long as it is not finished. */
+function exported(output: number, text: string, more: object[] = []): Source {
+  const said = (id: string, info: object, words: string) => ({
+    info: { id, sessionID: 'oc-9', ...info },
+    parts: [{ id: `p${id}`, type: 'text', text: words }],
+  })
+  const reply = { role: 'assistant', modelID: 'm', time: { created: 1772359201000 }, tokens: { input: output * 2, output } }
+  const messages = [said('m1', { role: 'user', time: { created: 1772359200000 } }, 'go'), said('m2', reply, text), ...more]
+  const file = JSON.stringify({ info: { id: 'oc-9', directory: '/w', time: { created: 1772359200000 } }, messages })
+  return sourceOf({ name: '/a/oc-9.json', files: { 'oc-9.json': file } })
+}
+
 test('what a call took counts once, although its message was imported before its reply was finished', async () => {
   const store = await openStore('memory:')
-  const exported = (output: number, text: string, more: object[] = []): Source => {
-    const said = (id: string, info: object, words: string) => ({
-      info: { id, sessionID: 'oc-9', ...info },
-      parts: [{ id: `p${id}`, type: 'text', text: words }],
-    })
-    const reply = { role: 'assistant', modelID: 'm', time: { created: 1772359201000 }, tokens: { input: output * 2, output } }
-    const messages = [said('m1', { role: 'user', time: { created: 1772359200000 } }, 'go'), said('m2', reply, text), ...more]
-    const file = JSON.stringify({ info: { id: 'oc-9', directory: '/w', time: { created: 1772359200000 } }, messages })
-    return sourceOf({ name: '/a/oc-9.json', files: { 'oc-9.json': file } })
-  }
   const usage = async () => (await store.session('oc-9')).usage()
   const whole = [{ model: 'm', calls: 1, inputTokens: 10, outputTokens: 5 }]
   await importAll(store, [exported(0, 'He')])
@@ -162,6 +167,23 @@ test('what a call took counts once, although its message was imported before its
   // One that told what it took keeps to that.
   await importAll(store, [exported(6, 'Hello!', [next])])
   expect(await usage()).toEqual(whole)
+})
+
+test('whoever dies at any write of such an import leaves what the call took to the next one, which counts it once', async () => {
+  for (let count = 1, dies = true; dies; count++) {
+    const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+    await importAll(await openStore(engine), [exported(0, 'He')])
+    const { wrap, hasDied } = dyingAt(count)
+    await importAll(await openStore(engine, { wrap }), [exported(5, 'Hello')]).catch(() => undefined)
+    dies = hasDied()
+    const store = await openStore(engine)
+    await importAll(store, [exported(5, 'Hello')])
+    const session = await store.session('oc-9')
+    expect(await session.usage()).toEqual([{ model: 'm', calls: 1, inputTokens: 10, outputTokens: 5 }])
+    expect((await session.messages()).messages.map(({ replaced }) => replaced)).toEqual([false, true])
+    // The message, what its call took, and what the store notes of the source.
+    if (!dies) expect(count).toBeGreaterThan(3)
+  }
 })
 
 test('gemini-cli: what a call took counts once, although the log tells it only when its message comes again', async () => {

@@ -1,5 +1,5 @@
 /** What is kept in the space, how much and for how long, and who did what: for whoever answers for it. */
-import { useCaller } from '../session/scope.ts'
+import { useCaller } from '../shell/caller.ts'
 import { Problem } from '../shell/problem.tsx'
 import { Audit } from './audit.tsx'
 import { EraseOwner } from './erase-owner.tsx'

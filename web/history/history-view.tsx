@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { LongText } from '../session/long-text.tsx'
-import { useMayWrite } from '../session/scope.ts'
+import { useMayWrite } from '../shell/caller.ts'
 import { ago, full, longTime } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
 import { Problem } from '../shell/problem.tsx'

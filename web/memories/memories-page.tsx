@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useMayWrite } from '../session/scope.ts'
+import { useMayWrite } from '../shell/caller.ts'
 import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { ago, counted, sessionPath } from '../shell/format.ts'
 import { Problem } from '../shell/problem.tsx'

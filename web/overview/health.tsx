@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useScope } from '../session/scope.ts'
+import { useScope } from '../shell/caller.ts'
 import { counted, full, sessionPath } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'

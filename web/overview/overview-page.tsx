@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useScope } from '../session/scope.ts'
+import { useScope } from '../shell/caller.ts'
 import { ago, bytes, counted, full, sessionPath, short } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
 import { Problem } from '../shell/problem.tsx'

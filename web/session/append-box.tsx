@@ -1,9 +1,9 @@
 /** Says something in the session, in somebody's name. */
 import { useRef, useState } from 'react'
+import { useMayWrite } from '../shell/caller.ts'
 import { useShortcuts } from '../shell/keyboard.ts'
 import { attempt } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
-import { useMayWrite } from './scope.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 

@@ -1,6 +1,7 @@
 /** What can be done from one message. */
 import { type ReactNode, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useMayWrite } from '../shell/caller.ts'
 import { sessionPath } from '../shell/format.ts'
 import { attempt, copy, notify } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
@@ -8,7 +9,6 @@ import { EraseDialog } from './erase-dialog.tsx'
 import type { MessageDeeds } from './message-row.tsx'
 import type { StoredMessage } from './model.ts'
 import { RawRecord } from './raw-record.tsx'
-import { useMayWrite } from './scope.ts'
 
 export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly dialogs: ReactNode } {
   const [, go] = useLocation()

@@ -1,10 +1,10 @@
 /** A deleted session: nothing of it is lost until it is purged. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
+import { useMayWrite } from '../shell/caller.ts'
 import { counted, longTime } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
-import { useMayWrite } from './scope.ts'
 
 export function Deleted({ id }: { readonly id: string }) {
   const queries = useQueryClient()

@@ -1,8 +1,8 @@
 /** Commits of this session that are not through: how far they are, and what can be done about it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMayWrite } from '../shell/caller.ts'
 import { attempt } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
-import { useMayWrite } from './scope.ts'
 
 const UNDER_WAY_MS = 500
 const STAGES = { pending: 'waits for a worker', running: 'is being summarised', failed: 'failed', cancelled: 'was cancelled' } as const

@@ -1,6 +1,6 @@
-/** Who looks, and what he may do. */
+/** Who looks at the page, and what he may do. */
 import { useQuery } from '@tanstack/react-query'
-import { server } from '../shell/server.ts'
+import { server } from './server.ts'
 
 export function useCaller() {
   return useQuery({ queryKey: ['whoami'], queryFn: () => server.whoami(), staleTime: 60_000 })
