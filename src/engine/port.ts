@@ -160,8 +160,22 @@ export interface Journal {
   /** Removes every segment that ends at or before position `before`. Durable on return. Tells how many bytes were freed. */
   purge(before: number): Promise<number>
 
+  /**
+   * Compares the journal with how far this engine knows that it reached, and returns the stretch that has vanished: bytes that were
+   * acknowledged and are no longer there. Undefined if nothing is missing. Changes nothing. Throws UNREADABLE if it cannot compare.
+   */
+  vanished?(): Promise<Vanished | undefined>
+
   /** Lets go of open files. The handle can be used again. */
   close(): Promise<void>
+}
+
+/** A stretch of positions that a journal held and has lost. */
+export interface Vanished {
+  /** Nothing from here on is what was written, as far as is known. */
+  readonly from: number
+  /** The end of the last line that is known to be lost. */
+  readonly to: number
 }
 
 export interface Chunk {
@@ -183,6 +197,8 @@ export interface AppendOptions {
   readonly sync?: boolean
   /** It need not be durable on return, if the engine can do with less then; it is once something behind it is, or after `sync`. */
   readonly later?: boolean
+  /** Writes although part of the journal has vanished: for the record that accepts the loss. Otherwise such an append throws DAMAGED. */
+  readonly accepting?: boolean
   /** Called, if the engine can, as soon as the whole group stands and before it is durable: for work to be done while the disk works. */
   readonly standing?: () => void
 }

@@ -12,6 +12,24 @@ export interface DamageReport {
   readonly kind: 'torn' | 'zeros' | 'missing' | 'rotten'
 }
 
+/** Why something that was written cannot be read. `vanished`: its bytes are no longer there. `identity`: the file belongs to another session. */
+export type DamageReason = 'rotten' | 'zeros' | 'missing' | 'vanished' | 'identity'
+
+/** One place in an answer where something is missing that was written. */
+export interface DamagedPlace {
+  /** Where it begins in the journal. */
+  readonly position: number
+  /** How many messages the answer lacks because of it; null if unknown. */
+  readonly count: number | null
+  readonly reason: DamageReason
+  /** The session whose journal it is in, where that is another one: a fork reports what it inherits. */
+  readonly session?: string
+  /** A person has reviewed this loss, and the session continues without it. */
+  readonly accepted?: true
+  /** The time of the last record before the gap that can be read. */
+  readonly since?: string
+}
+
 export async function damageOf(journal: Journal): Promise<DamageReport[]> {
   const reports: DamageReport[] = []
   for await (const { verdict, segment } of history(journal, { barrier: false })) {
