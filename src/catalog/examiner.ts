@@ -97,7 +97,8 @@ export class Examiner implements Examining {
   async #row(name: string, known: Known | undefined, keep: boolean, thorough: boolean): Promise<SessionPut | undefined> {
     try {
       const seen = await this.#see(name, keep)
-      const { state, damage } = seen.tail
+      const { state, damage, loss } = seen.tail
+      if (loss?.as === 'identity') return this.#ill(name, known, 'damaged')
       // Nothing that could be read is not nothing.
       if (state.purged || (state.status === 'absent' && !isDamaged(damage))) return undefined
       return await this.#rowOf(name, known, seen, thorough)
@@ -142,7 +143,7 @@ export class Examiner implements Examining {
 
   async #see(name: string, keep: boolean): Promise<Seen> {
     const held = this.#tails.get(name)
-    const { journal, tail } = held ?? newTail(this.#engine.journal(name))
+    const { journal, tail } = held ?? newTail(this.#engine, name)
     if (!tail.loaded) await tail.load()
     while (await tail.pull());
     try {
@@ -238,8 +239,10 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
   return results
 }
 
-function newTail(journal: Journal): Omit<Seen, 'isHot'> {
-  return { journal, tail: new Tail(journal, sessionModel, { readsKeys: false }) }
+function newTail(engine: Engine, name: string): Omit<Seen, 'isHot'> {
+  const journal = engine.journal(name)
+  const isNamed = (space: string, id: string): boolean => engine.name(space, id) === name
+  return { journal, tail: new Tail(journal, sessionModel, { readsKeys: false, isNamed }) }
 }
 
 /** What a catalog knows once it has this row and nothing else. */

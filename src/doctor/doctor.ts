@@ -7,13 +7,14 @@ import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
 import { absent } from '../session/refusals.ts'
-import type { SessionState } from '../session/state.ts'
+import type { AcceptedGap, SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import { checkFamily, stateOf } from './family.ts'
+import type { Loss } from '../store/tail.ts'
+import { checkFamily, loadedTail } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
 import { Verdicts } from './verdicts.ts'
@@ -92,15 +93,20 @@ async function endOf({ replicas }: StoreParts, name: string): Promise<number | u
 /** One session. `id` is what it is called if it cannot tell. */
 async function* examine(parts: StoreParts, name: string, id: string): AsyncGenerator<Finding> {
   let state: SessionState | undefined
+  let loss: Loss | undefined
   let sealed = false
   try {
-    state = await stateOf(parts, name)
+    const tail = await loadedTail(parts, name)
+    state = tail.state
+    loss = tail.loss
   } catch (error) {
     const problem = problemOfError(error)
     sealed = problem.kind === 'sealed'
     yield findingOf(id, problem)
   }
-  const known = state?.id ?? id
+  // A session of which nothing is left, or whose files are another's, has its name from its journal.
+  const known = loss?.as === 'identity' ? id : (state?.id ?? id)
+  if (loss?.as === 'vanished') yield findingOf(known, lossProblem(loss), state?.space ?? null)
   for await (const problem of problemsOf(parts, name, state, sealed)) yield findingOf(known, problem, state?.space ?? null)
 }
 
@@ -109,11 +115,22 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
   const lines = new LineCheck(engine, journal, state, false)
   const held: Problem[] = []
   for await (const problem of lines.run()) if (isDamage(problem.kind)) held.push(problem)
-  return held.every((problem) => isAcknowledged(lines, problem))
+  return held.every((problem) => isAcknowledged(lines, problem, state))
 }
 
-function isAcknowledged({ acknowledged }: LineCheck, problem: Problem): boolean {
-  return acknowledged.some((known) => isSame(known, findingOf('', problem)))
+function isAcknowledged({ acknowledged }: LineCheck, problem: Problem, state?: SessionState): boolean {
+  const finding = findingOf('', problem)
+  return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, finding))
+}
+
+function isInside({ position, to }: AcceptedGap, { segment, offset, length }: Finding): boolean {
+  if (segment === null || offset === null) return false
+  const at = segment + offset
+  return at >= position && at + (length ?? 0) <= to
+}
+
+function lossProblem({ from, to }: Loss): Problem {
+  return { kind: 'vanished', place: { segment: 0, offset: from, length: to - from } }
 }
 
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
@@ -128,7 +145,10 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
       if (isDamage(problem.kind)) held.push(problem)
       else yield problem
     }
-    for (const problem of held.splice(0)) yield isAcknowledged(lines, problem) ? { kind: 'acknowledged', place: problem.place } : problem
+    for (const problem of held.splice(0))
+      yield isAcknowledged(lines, problem, state) ? { kind: 'acknowledged', place: problem.place } : problem
+    for (const { position, to, reason } of state?.accepted ?? [])
+      if (reason === 'vanished') yield { kind: 'acknowledged', place: { segment: 0, offset: position, length: to - position } }
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
       if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
@@ -151,7 +171,8 @@ function isSame(known: AcknowledgedDamage, { kind, segment, offset, length }: Fi
 
 async function isAbsent({ engine }: StoreParts, name: string): Promise<boolean> {
   try {
-    return (await engine.journal(name).segments()).length === 0
+    const journal = engine.journal(name)
+    return (await journal.segments()).length === 0 && (await journal.vanished?.()) === undefined
   } catch (error) {
     problemOfError(error)
     return false

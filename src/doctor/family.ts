@@ -8,15 +8,16 @@ import { Records } from '../store/records.ts'
 import { Tail } from '../store/tail.ts'
 import type { Problem } from './findings.ts'
 
-/** The state of a session, from its journal alone: nothing is synced, written or kept. */
-export async function stateOf({ engine }: StoreParts, name: string): Promise<SessionState> {
+/** A session as its journal tells it, with what it has lost: nothing is synced, written or kept. */
+export async function loadedTail({ engine }: StoreParts, name: string): Promise<Tail<SessionState>> {
   const journal = engine.journal(name)
+  const isNamed = (space: string, id: string): boolean => engine.name(space, id) === name
   for (;;) {
     const segments = await journal.segments()
-    const tail = new Tail(journal, sessionModel)
+    const tail = new Tail(journal, sessionModel, { isNamed })
     try {
       await tail.load()
-      return tail.state
+      return tail
     } catch (error) {
       // A purge may have taken segments away that were about to be read.
       const purged = (await journal.segments()).some((first, i) => first !== segments[i])
@@ -44,7 +45,8 @@ export async function* checkFamily(parts: StoreParts, state: SessionState): Asyn
 /** Another session of the same space; undefined if it cannot be read, which is told where it is looked at itself. */
 async function relative(parts: StoreParts, { space }: SessionState, id: string): Promise<SessionState | undefined> {
   try {
-    return await stateOf(parts, parts.engine.name(space ?? parts.space, id))
+    const { state, loss } = await loadedTail(parts, parts.engine.name(space ?? parts.space, id))
+    return loss === undefined ? state : undefined
   } catch (error) {
     if (error instanceof HoldfastError && ['DAMAGED', 'UNREADABLE', 'UNSUPPORTED_VERSION'].includes(error.code)) return undefined
     throw error

@@ -28,9 +28,16 @@ const KINDS = {
   'missing-record': ['damage', 'A record that stood here is gone without a trace: restore the session from a backup.'],
   'missing-segment': ['damage', 'Segments of this session are gone: restore their files from a backup.'],
   'cut-short': ['damage', 'The end of this segment is gone: restore the file from a backup.'],
+  vanished: [
+    'damage',
+    'These bytes were acknowledged and are no longer there. Restore the session with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+  ],
   'wrong-checkpoint': ['damage', 'This checkpoint does not tell what the records before it do: keep the files and report this.'],
   'wrong-identity': ['damage', 'This journal belongs to another session: move its directory back to where it came from.'],
-  'no-identity': ['damage', 'The record that says whose journal this is cannot be read: restore the session from a backup.'],
+  'no-identity': [
+    'damage',
+    'The record that says whose journal this is cannot be read: restore the session from a backup, or run the doctor with --repair to continue without it.',
+  ],
   unreadable: ['damage', 'The rest of the session may be fine: check the disk and the rights, then run the doctor again.'],
   'lost-past': ['damage', 'Messages that this fork shares with another session cannot be read: restore that session from a backup.'],
   'ungranted-fork': ['damage', 'Its parent does not know of this fork, so a purge would take what they share: do not purge the parent.'],

@@ -139,7 +139,7 @@ export class LineCheck {
 
   /** Whether nothing that must be kept stood before a segment: it was purged, or belonged to an earlier incarnation. */
   #mayBegin(segment: number): boolean {
-    return this.#loaded === undefined || this.#loaded.purged || segment <= this.#loaded.born
+    return this.#loaded === undefined || sessionModel.mayStartAt(this.#loaded, segment)
   }
 
   /** Judges all lines of a segment. Returns the end of it; undefined if the segment is gone. */
@@ -160,10 +160,10 @@ export class LineCheck {
     const { segment, seal, fresh, ready } = this.#fold
     if (successor === undefined && !ready) yield { kind: 'unfinished-roll', place: { segment, offset: 0, length: end - segment } }
     if (seal !== undefined) {
-      if (successor === undefined || seal.end >= successor) return
+      if (successor === undefined || seal.next >= successor) return
       // Of what a purge was removing when the power went, some may be there again. Of a journal that cannot be loaded nobody can tell, so it is told.
       if (this.#loaded !== undefined && this.#mayBegin(successor)) return yield* this.#begin(successor)
-      yield { kind: 'missing-segment', place: { segment, offset: seal.end - segment, length: successor - seal.end } }
+      yield { kind: 'missing-segment', place: { segment, offset: seal.next - segment, length: successor - seal.next } }
       yield* this.#forget()
     } else if (successor === undefined || end >= successor) {
       // Half a line: of a writer that died or is at work, or whose newline is gone.

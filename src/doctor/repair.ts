@@ -3,11 +3,13 @@
  * quarantine, and its place is written down in the session's own journal (`damage.acknowledged`), so that it is not told for ever; a fork that
  * its parent does not know of is granted again; what a roll, a purge or an erasure had begun is ended; derived files that do not agree are made anew.
  *
- * What nobody can acknowledge stays: a session that cannot be opened, one that lies in another one's place, one that cannot say who it is.
+ * A loss is accepted: the session continues without what vanished. What no one can accept stays: a session that cannot be opened, and one whose
+ * files are in another one's place.
  */
 import type { Chunk } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { acknowledge, grant } from '../session/decide.ts'
+import { acceptDamage } from '../store/accept-damage.ts'
 import { putEntries } from '../store/entries.ts'
 import { finishErasures } from '../store/erase.ts'
 import { Handle } from '../store/handle.ts'
@@ -16,7 +18,7 @@ import type { Store } from '../store/store.ts'
 import type { Finding, FindingKind } from './findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
-export type Remedy = 'acknowledge' | 'grant' | 'erase' | 'purge' | 'roll' | 'rederive'
+export type Remedy = 'accept' | 'acknowledge' | 'grant' | 'erase' | 'purge' | 'roll' | 'rederive'
 
 const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
@@ -27,6 +29,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'wrong-checkpoint',
   'dangling-parent',
   'lost-past',
+  'no-identity',
 ])
 
 /** What a repair would do about a finding. */
@@ -36,6 +39,7 @@ export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (kind === 'unfinished-roll') return 'roll'
   if (kind === 'stale-index' || kind === 'leftover') return 'rederive'
   if (severity !== 'damage') return undefined
+  if (kind === 'vanished') return 'accept'
   if (kind === 'ungranted-fork') return 'grant'
   return ACKNOWLEDGED.has(kind) ? 'acknowledge' : undefined
 }
@@ -45,11 +49,14 @@ export async function repairSession(store: Store, session: string, findings: rea
   const left: Finding[] = []
   const known: Finding[] = []
   const handle = new Handle(store.parts, session)
+  // First: nothing else can be written to a session that lost bytes.
+  if (findings.some(({ kind }) => kind === 'vanished')) await acceptDamage(handle)
   for (const finding of findings) {
     const remedy = remedyFor(finding)
     if (remedy === undefined) {
       if (finding.severity === 'damage') left.push(finding)
-    } else if (remedy === 'erase') await finishErasures(handle)
+    } else if (remedy === 'accept') continue
+    else if (remedy === 'erase') await finishErasures(handle)
     else if (remedy === 'purge') await purgeNow(store.parts, handle.name)
     else if (remedy === 'roll') await handle.held.replica.makeWritable()
     else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)
@@ -60,7 +67,7 @@ export async function repairSession(store: Store, session: string, findings: rea
   await setAside(handle, known)
   try {
     const places = known.map(({ kind, segment, offset, length }) => ({ kind, segment, offset, length }))
-    await handle.submit({}, () => acknowledge(places))
+    await handle.submit({}, () => acknowledge(places, { space: store.parts.space, session }))
     // What a list flags may be in order now.
     await store.parts.catalog.notice({ damaged: [], whole: [handle.held.journal.name] })
     return left

@@ -184,7 +184,10 @@ export interface Chunk {
   readonly next: number
   /** The append point: behind `next` if half a line stands at the end. */
   readonly end: number
-  /** Changes when the segment was opened anew: a name may stand for another file then, if the segment was purged meanwhile. */
+  /**
+   * Changes when the segment was opened again. Its name may stand for another file then, or for one that was cut and has grown again: the
+   * caller has to make sure that the last line it read is still there.
+   */
   readonly opened: number
 }
 
@@ -197,6 +200,8 @@ export interface AppendOptions {
   readonly sync?: boolean
   /** It need not be durable on return, if the engine can do with less then; it is once something behind it is, or after `sync`. */
   readonly later?: boolean
+  /** The opening (`Chunk.opened`) that the caller's knowledge of the segment rests on: if it is another one by now, nothing is written (`moved`). */
+  readonly opened?: number | undefined
   /** Writes although part of the journal has vanished: for the record that accepts the loss. Otherwise such an append throws DAMAGED. */
   readonly accepting?: boolean
   /** Called, if the engine can, as soon as the whole group stands and before it is durable: for work to be done while the disk works. */
@@ -204,6 +209,8 @@ export interface AppendOptions {
 }
 
 export interface Appended {
+  /** As `Chunk.opened`, for an engine on which a segment can become another one. */
+  readonly opened?: number
   /** The end of the segment was not `at`; nothing was written. */
   readonly moved: boolean
   readonly placed: number

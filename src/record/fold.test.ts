@@ -95,7 +95,7 @@ describe('rule 1: outside of the journal', () => {
     page.put(draft('a'))
     const begins = page.end + LEAD_IN.length
     page.put(draft('seal', 'segment.sealed', { why: 'sync failed', from: 2 }))
-    expect(page.fold.seal).toEqual({ at: begins, end: page.end, why: 'sync failed', from: 2 })
+    expect(page.fold.seal).toEqual({ at: begins, end: page.end, next: page.end, why: 'sync failed', from: 2 })
   })
 })
 

@@ -49,6 +49,8 @@ export interface Seal {
   readonly at: number
   readonly end: number
   readonly why: SealReason
+  /** Where the next segment starts: at the end of the seal, but for one that accepts a loss. */
+  readonly next: number
   /** Lines from here on may not be on the disk; the next segment carries them. */
   readonly from?: number
 }
@@ -170,7 +172,7 @@ export class JournalFold {
    * end. Nothing can be said in front of the first record: a purged segment that a late helper has made again looks like that.
    */
   missing(next: number): Damaged | undefined {
-    const at = this.seal?.end ?? next
+    const at = this.seal?.next ?? next
     if (!this.#begun || at >= this.#successor || this.#successor === Number.POSITIVE_INFINITY) return undefined
     return { kind: 'damage', at, length: this.#successor - at, as: 'missing' }
   }
@@ -225,7 +227,8 @@ export class JournalFold {
     this.end = place.end
     if (record.type === 'segment.sealed') {
       const from = typeof record.from === 'number' ? { from: record.from } : {}
-      this.seal = { at: place.at, end: place.end, why: record.why as SealReason, ...from }
+      const next = typeof record.next === 'number' ? record.next : place.end
+      this.seal = { at: place.at, end: place.end, next, why: record.why as SealReason, ...from }
     }
   }
 

@@ -55,6 +55,9 @@ export const LIMITS = {
   openSegments: 2500,
   /** Parts of id files that one store keeps in memory. */
   idCacheBytes: 16 * 1024 * 1024,
+  /** Shards of watermarks that one store keeps in memory; one is compacted once it holds this much, and several times what it needs. */
+  watermarkShards: 64,
+  watermarkBytes: 32 * 1024,
   /** A feed file is left for a new one once it holds this much; this many are kept. */
   feedBytes: 4 * 1024 * 1024,
   feedFiles: 4,

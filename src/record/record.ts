@@ -93,5 +93,8 @@ export const WRITTEN_TWICE: ReadonlySet<string> = new Set<RecordType>([
   'commit.requested',
 ])
 
-/** Why a segment ended. `sync failed` also says from which position on its lines may not be on the disk. */
-export type SealReason = 'size' | 'sync failed' | 'new incarnation' | 'purge'
+/**
+ * Why a segment ended. `sync failed` also says from which position on its lines may not be on the disk; `damage accepted` says at which
+ * position the journal continues, beyond everything that was lost.
+ */
+export type SealReason = 'size' | 'sync failed' | 'new incarnation' | 'purge' | 'damage accepted'

@@ -263,9 +263,12 @@ function isGranted({ grants }: SessionState, released: ForkReleased): boolean {
   return grants.some((granted) => isReleased(granted, released))
 }
 
-/** Notes that damage is known, so that it is not told for ever. */
-export function acknowledge(findings: readonly AcknowledgedDamage[]): Operation<SessionState, Outcome> {
-  return onLive({}, (state) => write(state, 'damage.acknowledged', { findings }, {}))
+/** Notes that damage is known, so that it is not reported again. A session that lost the record of its identity gets it back. */
+export function acknowledge(
+  findings: readonly AcknowledgedDamage[],
+  identity: { readonly space: string; readonly session: string },
+): Operation<SessionState, Outcome> {
+  return onLive({}, (state) => write(state, 'damage.acknowledged', { findings, ...(state.id === null ? identity : {}) }, {}))
 }
 
 export function share(

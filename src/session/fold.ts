@@ -4,12 +4,14 @@
  */
 import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
+import { withAccepted } from './accepted.ts'
 import { archivedOf, branchTo, heldOf, isTip, isWhole, merged, samePoint } from './branch.ts'
 import type {
   CommitFailed,
   CommitFinished,
   CommitLeased,
   CommitRequested,
+  DamageAcknowledged,
   Description,
   EntryPut,
   ForkGranted,
@@ -70,7 +72,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['usage.recorded', usageRecorded],
   ['share.granted', shareGranted],
   ['share.revoked', shareRevoked],
-  ['damage.acknowledged', (state) => state],
+  ['damage.acknowledged', (state, record, counted) => withAccepted(state, payloadOf<DamageAcknowledged>(record), counted)],
   ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? purged(state) : state)],
 ])
 

@@ -7,10 +7,15 @@ import { INITIAL, type SessionState } from './state.ts'
 export const sessionModel = {
   initial: INITIAL,
   apply,
-  checkpoint: (state: SessionState): JsonObject => state as unknown as JsonObject,
+  checkpoint: ({ accepted, ...state }: SessionState): JsonObject =>
+    (accepted.length === 0 ? state : { ...state, accepted }) as unknown as JsonObject,
   /** A field that an older version did not write has its initial value. */
   restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
+  identity: ({ space, id }: SessionState) => (space === null || id === null ? undefined : { space, id }),
+  // Segments before the incarnation are purged sooner or later, and those that an accepted loss took are not missed again.
+  mayStartAt: ({ born, purged, status, accepted }: SessionState, first: number): boolean =>
+    status === 'absent' || purged || first <= born || accepted.some(({ position, to }) => position <= born && to >= first),
   keysOf,
   keysInParts: { sent: sentKeys, made: madeIds, ofMade: keysOfMade },
   // Of what was purged, a process that had read it still knows the keys.

@@ -3,7 +3,7 @@
  * is absolute; no payload says "the current one". A field that is absent was not part of the operation; null takes a value away.
  */
 import type { Json, JsonObject } from '../record/record.ts'
-import type { Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
+import type { AcceptedGap, Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
 
 /** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
 export interface Keyed {
@@ -227,6 +227,11 @@ export interface ShareGranted extends Keyed {
 
 export interface DamageAcknowledged {
   readonly findings: readonly AcknowledgedDamage[]
+  /** What was lost, where the doctor's findings do not say it. */
+  readonly gaps?: readonly AcceptedGap[]
+  /** Whose journal this is, where the record that said it was lost. */
+  readonly space?: string
+  readonly session?: string
 }
 
 /** What was found, as the doctor names it. */

@@ -67,6 +67,23 @@ export interface SessionState {
   readonly usage: readonly Usage[]
   /** A record of a type that this software does not know counted here: it must not make checkpoints that would forget it. */
   readonly unknown: boolean
+  /** Losses that a person has reviewed. A checkpoint has this field only if there is one, so that older checkpoints keep their bytes. */
+  readonly accepted: readonly AcceptedGap[]
+}
+
+/** Why something that was written cannot be read. `vanished`: its bytes are no longer there. `identity`: the file belongs to another session. */
+export type DamageReason = 'rotten' | 'zeros' | 'missing' | 'vanished' | 'identity'
+
+/** A loss that a person has reviewed: the session continues without what was there. */
+export interface AcceptedGap {
+  /** The positions that were lost: from here up to `to`. */
+  readonly position: number
+  readonly to: number
+  /** How many messages were lost; null if unknown. */
+  readonly count: number | null
+  readonly reason: DamageReason
+  /** The time of the last record before the gap; null if unknown. */
+  readonly since: string | null
 }
 
 /** A number of messages, and their tokens by estimate. */
@@ -224,6 +241,7 @@ export const INITIAL: SessionState = {
   grants: [],
   usage: [],
   unknown: false,
+  accepted: [],
 }
 
 /** A state with changes. Written out field by field: to spread thirty fields takes V8 twenty times as long, and every append does it. */
@@ -263,6 +281,7 @@ export function changed(state: SessionState, changes: Partial<SessionState>): Se
     grants: state.grants,
     usage: state.usage,
     unknown: state.unknown,
+    accepted: state.accepted,
   }
   return Object.assign(copy, changes)
 }

@@ -10,6 +10,7 @@ import { absent } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
 import { isDamaged } from './info.ts'
 import type { StoreParts } from './parts.ts'
+import { lossError } from './replica.ts'
 import type { Held } from './replicas.ts'
 import { type Located, Transcript } from './transcript.ts'
 
@@ -57,6 +58,8 @@ export class Handle {
   async liveState(): Promise<SessionState> {
     const { replica } = this.held
     const { state } = await replica.read()
+    const { loss } = replica
+    if (loss !== undefined && (loss.as === 'identity' || state.status === 'absent')) throw lossError(loss)
     // Nothing that could be read is not nothing: it must not be taken for a session that never was.
     if (state.status === 'absent' && isDamaged(replica.damage)) {
       throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')

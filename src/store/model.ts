@@ -22,6 +22,10 @@ export interface Model<S> {
   readonly keysInParts?: KeysInParts
   /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
   readonly mayCheckpoint?: (state: S) => boolean
+  /** Whose journal this is, as its records say it; undefined if they say nothing. */
+  readonly identity?: (state: S) => { readonly space: string; readonly id: string } | undefined
+  /** Whether the first segment of a journal with this state may start at a position; if not, segments before it vanished. */
+  readonly mayStartAt?: (state: S, first: number) => boolean
   /** Keys of segments that begin before this position belong to an earlier incarnation. */
   keysFrom(state: S): number
 }

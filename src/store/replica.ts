@@ -21,10 +21,11 @@ import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group } from '../record/line.ts'
 import type { Draft, SealReason } from '../record/record.ts'
+import { nextEpoch } from '../record/watermark.ts'
 import type { Decision, Operation } from '../session/decision.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
-import { type Damage, type PlacedGroup, Tail } from './tail.ts'
+import { type Damage, type Loss, type PlacedGroup, Tail } from './tail.ts'
 import { decide, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
@@ -34,6 +35,8 @@ export interface ReplicaOptions<S> {
   readonly ids: Ids
   /** Is told of every record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
+  /** Whether the journal of this session has the name of this one. */
+  readonly isNamed?: ((space: string, id: string) => boolean) | undefined
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
 }
 
@@ -51,12 +54,14 @@ export class Replica<S> {
   readonly #limits: Limits
   readonly #tail: Tail<S>
   #queue: Waiting<S>[] = []
+  /** Work that must have the journal for itself. */
+  readonly #alone: (() => Promise<void>)[] = []
   #draining: Promise<void> | undefined
 
   constructor(options: ReplicaOptions<S>) {
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
-    this.#tail = new Tail(options.journal, options.model, { witness: options.witness })
+    this.#tail = new Tail(options.journal, options.model, { witness: options.witness, isNamed: options.isNamed })
   }
 
   /** Carries out an operation. Resolves with its answer once everything that it rests on is durable. */
@@ -129,6 +134,25 @@ export class Replica<S> {
     return this.#tail.damage
   }
 
+  /** What this journal has lost and no one has accepted, as far as is known. */
+  get loss(): Loss | undefined {
+    return this.#tail.loss
+  }
+
+  /**
+   * Lets a journal that lost bytes continue. The record that `describe` makes and a seal are written together, at the end of what is left; the
+   * next segment starts in the next epoch, beyond every position that was ever used. Resolves with the loss, or with undefined if there is none,
+   * for example because another process accepted it first.
+   *
+   * If the process dies before the write, nothing happened. After it, the loss is accepted, and the next process makes the segment.
+   */
+  accept(describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>): Promise<Loss | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#alone.push(() => this.#accept(describe).then(resolve, reject))
+      this.#draining ??= this.#drain()
+    })
+  }
+
   /** Leaves a journal that can be written to at once: a segment that somebody has begun is finished, and behind a seal the next one is made. */
   makeWritable(): Promise<void> {
     return this.submit({ urgent: true, decide: () => ({ answer: undefined }) })
@@ -170,7 +194,8 @@ export class Replica<S> {
   async #drain(): Promise<void> {
     // What is submitted in the same turn of the event loop goes together.
     await undefined
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 || this.#alone.length > 0) {
+      await this.#alone.shift()?.()
       const waiting = this.#queue
       this.#queue = []
       let rest: Waiting<S>[] = []
@@ -191,6 +216,8 @@ export class Replica<S> {
     const tail = this.#tail
     const writes = waiting.some(({ operation }) => operation.readOnly !== true)
     let loadedNow = false
+    // What vanished may have been restored, or accepted by another process.
+    if (tail.loss !== undefined) tail.unload()
     for (let races = 0; ; races++) {
       if (races > this.#limits.races) {
         throw new HoldfastError('UNAVAILABLE', `Other writers were first ${races} times. Nothing was written; try again.`, {
@@ -202,6 +229,7 @@ export class Replica<S> {
         await tail.load()
         loadedNow = true
       }
+      if (writes && tail.loss !== undefined) throw lossError(tail.loss)
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
       if (!writes && tail.leavesUncarried) await this.#help()
       const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
@@ -228,6 +256,7 @@ export class Replica<S> {
         hurry: races >= this.#limits.racesBeforeHurry,
         urgent: plan.urgent,
         later: fleeting,
+        opened: tail.opened,
         standing: () => {
           tail.accept(plan, { synced: !fleeting })
           accepted = true
@@ -241,6 +270,7 @@ export class Replica<S> {
         if (!(await tail.pull())) tail.unload()
         continue
       }
+      tail.restsOn(appended.opened)
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
         if (!accepted) tail.accept(plan, { synced: !fleeting })
@@ -420,7 +450,8 @@ export class Replica<S> {
     const tail = this.#tail
     const sync = why !== 'sync failed'
     const group = new Group(tail.end, tail.prev)
-    group.add(this.#sealBody(why, sync ? undefined : tail.suspectFrom))
+    const { suspectFrom } = tail
+    group.add(this.#sealBody(why, sync || suspectFrom === undefined ? {} : { from: suspectFrom }))
     const appended = await journal.append(tail.segment, tail.end, group.bytes, { hurry: true, urgent: true, sync })
     if (appended.refusal !== undefined) throw appended.refusal
     if (await tail.pull()) return
@@ -428,10 +459,59 @@ export class Replica<S> {
     await tail.load()
   }
 
-  #sealBody(why: SealReason, from?: number): Body {
+  async #accept(describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>): Promise<Loss | undefined> {
+    const { journal, clock, ids } = this.#options
+    const tail = this.#tail
+    for (let races = 0; races <= this.#limits.races; races++) {
+      tail.unload()
+      await tail.load()
+      const { loss } = tail
+      if (loss === undefined) return undefined
+      if (loss.as === 'identity') throw lossError(loss)
+      this.#requireKnown()
+      if (!tail.writable) {
+        // Also what another process had accepted before it died.
+        await tail.roll(true)
+        continue
+      }
+      await journal.sealing?.ready()
+      const now = clock.now()
+      const group = new Group(tail.end, tail.prev)
+      group.add(encodeBody({ id: ids.next(now), at: isoTime(now), ...describe(tail.state, loss) }, journal.sealing))
+      group.add(this.#sealBody('damage accepted', { next: nextEpoch(loss.to, tail.end) }))
+      const options = { hurry: true, urgent: true, accepting: true, opened: tail.opened }
+      const appended = await journal.append(tail.segment, tail.end, group.bytes, options)
+      if (appended.refusal !== undefined) throw appended.refusal
+      if (appended.moved || appended.placed < group.bytes.length) continue
+      tail.unload()
+      await tail.load()
+      await this.#makeWritable(true)
+      // What was loaded before rests on the epoch before.
+      tail.unload()
+      return loss
+    }
+    throw new HoldfastError('UNAVAILABLE', 'Other processes kept writing to this journal. Nothing was accepted; try again.')
+  }
+
+  #sealBody(why: SealReason, where: { readonly from?: number; readonly next?: number } = {}): Body {
     const { clock, ids } = this.#options
     const now = clock.now()
-    const payload = from === undefined ? { why } : { why, from }
+    const payload = { why, ...where }
     return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload })
   }
+}
+
+/** Why nothing may be written to a journal that lost bytes. */
+export function lossError({ from, to, as }: Loss): HoldfastError {
+  const details = { reason: as, from, to }
+  if (as === 'identity')
+    return new HoldfastError('DAMAGED', 'The files of this journal belong to another session. Move them back to where they came from.', {
+      details,
+    })
+  return new HoldfastError(
+    'DAMAGED',
+    `Bytes of this session have vanished: positions ${from} to ${to} were written and are no longer there. ` +
+      'Restore them with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+    { details },
+  )
 }

@@ -54,7 +54,10 @@ export class Replicas {
     return (
       this.#held.get(name) ?? {
         journal,
-        replica: new Replica({ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness }),
+        replica: new Replica({
+          ...{ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness },
+          isNamed: (space, id) => this.#engine.name(space, id) === name,
+        }),
       }
     )
   }

@@ -19,6 +19,7 @@ import { type Description, type Entry, type MessagesAppended, messageId } from '
 import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
 import { recordUsage } from '../session/usage.ts'
 import type { Turn } from '../window/turns.ts'
+import { acceptDamage, type DamageAccepted } from './accept-damage.ts'
 import { admit, admitAmount, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
@@ -357,6 +358,16 @@ export class Session {
   async damage(): Promise<DamageReport[]> {
     await this.#handle.state()
     return damageOf(this.#handle.held.journal)
+  }
+
+  /**
+   * Lets a session continue whose bytes vanished: reads keep reporting the gap, as accepted, and appends work again. Does nothing where nothing
+   * vanished. Restore the session from a backup first if there is one: what is restored later is refused.
+   *
+   * @throws HoldfastError NOT_FOUND when there is no such session; DAMAGED when its files belong to another session.
+   */
+  acceptDamage(): Promise<DamageAccepted> {
+    return acceptDamage(this.#handle)
   }
 
   /** What there is to know of the session but for its messages. */

@@ -2,18 +2,24 @@
  * The end of one journal as this process knows it: the segment that is written to, the state up to its end, and the keys in it. It
  * loads from the last segment that has an intact checkpoint, pulls what others wrote, and makes the next segment when one is sealed.
  */
-import type { Journal } from '../engine/port.ts'
+import type { Journal, Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Counted, countedAt, type Damaged, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
-import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
+import { encodeCheckpoint, type Group, intactCrc, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { history } from './history.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
 
-/** A stretch of a journal that could not be read as what somebody wrote. */
-export interface Damage extends Omit<Damaged, 'kind'> {
+/**
+ * A stretch of a journal that could not be read as what was written. `vanished`: its bytes are no longer there. `identity`: the files belong to
+ * another session.
+ */
+export interface Damage {
   readonly segment: number
+  readonly at: number
+  readonly length: number
+  readonly as: Damaged['as'] | 'vanished' | 'identity'
 }
 
 /** A group, and what it comes to if it stands. */
@@ -26,9 +32,17 @@ export interface PlacedGroup<S> {
   readonly state: S
 }
 
+/** What a journal is known to have held, and does not. */
+export interface Loss extends Vanished {
+  /** `identity`: these are the files of another session. */
+  readonly as: 'vanished' | 'identity'
+}
+
 interface TailOptions {
   /** False for who needs no keys. */
   readonly readsKeys?: boolean
+  /** Whether a journal that says it belongs to this session has the right name. */
+  readonly isNamed?: ((space: string, id: string) => boolean) | undefined
   /** Is told of every record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
 }
@@ -40,9 +54,12 @@ export class Tail<S> {
   readonly #model: Model<S>
   readonly #readsKeys: boolean
   readonly #witness: TailOptions['witness']
+  readonly #isNamed: TailOptions['isNamed']
 
   keys: SegmentKeys
   damage: Damage[] = []
+  /** What this journal has lost, and no one has accepted: nothing may be placed in it. */
+  loss: Loss | undefined
   /** False if what was read last could not be made durable. */
   barrier = true
   /** The append point. */
@@ -61,6 +78,9 @@ export class Tail<S> {
   #confirmed: number | undefined
   /** Up to here, lines were judged. */
   #next = 0
+  /** The opening of the segment that this was read from, and the last record that counted in it. */
+  #opened: number | undefined
+  #last: { readonly at: number; readonly crc: string } | undefined
   /** The seal of the segment before. */
   #lastSeal: Seal | undefined
   /** A record of this segment erases something, perhaps in this very segment. */
@@ -70,11 +90,12 @@ export class Tail<S> {
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
   #suspectFrom: number | undefined
 
-  constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness }: TailOptions = {}) {
+  constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness, isNamed }: TailOptions = {}) {
     this.#journal = journal
     this.#model = model
     this.#readsKeys = readsKeys
     this.#witness = witness
+    this.#isNamed = isNamed
     this.#state = model.initial
     this.keys = new SegmentKeys(model)
   }
@@ -97,6 +118,11 @@ export class Tail<S> {
 
   get segment(): number {
     return this.#fold.segment
+  }
+
+  /** The opening of that segment on which everything here rests, as `Chunk.opened`. */
+  get opened(): number | undefined {
+    return this.#opened
   }
 
   get prev(): string {
@@ -142,28 +168,54 @@ export class Tail<S> {
 
   async load(): Promise<void> {
     if (this.#loaded) return
+    // Before the journal is read: what is appended in between must not seem to be missing.
+    const vanished = await this.#journal.vanished?.()
     const segments = await this.#journal.segments()
-    for (let i = segments.length - 1; i >= 0; i--) {
-      if (await this.#loadFrom(segments, i)) {
-        this.#loaded = true
-        this.#known = true
-        return
-      }
-    }
-    if (segments.length === 0 && this.#known) {
+    if (segments.length === 0 && this.#known && vanished === undefined) {
       throw new HoldfastError(
         'UNREADABLE',
         'The files of this journal have vanished while it was in use. Restore them from a backup, or open the store again.',
       )
     }
-    if (segments.length > 0) {
-      throw new HoldfastError(
-        'DAMAGED',
-        'The beginning of this journal is gone and so is every checkpoint. Run `holdfast doctor`; restore the session from a backup.',
-      )
-    }
-    this.#begin(0, Number.POSITIVE_INFINITY)
+    const rooted = await this.#loadLast(segments)
+    if (!rooted) await this.#loadUnrooted(segments)
+    this.#findLoss(segments, rooted, vanished)
     this.#loaded = true
+    this.#known ||= segments.length > 0
+  }
+
+  /** Loads from the last segment that tells the state before it. */
+  async #loadLast(segments: readonly number[]): Promise<boolean> {
+    for (let i = segments.length - 1; i >= 0; i--) if (await this.#loadFrom(segments, i)) return true
+    return false
+  }
+
+  /** The start of the journal is lost, and so is every checkpoint: what records say by themselves can still be read. */
+  async #loadUnrooted(segments: readonly number[]): Promise<void> {
+    if (segments.length === 0) return this.#begin(0, Number.POSITIVE_INFINITY)
+    await this.#loadFrom(segments, 0, { unrooted: true })
+  }
+
+  /** Compares what was loaded with what must be there. */
+  #findLoss(segments: readonly number[], rooted: boolean, vanished: Vanished | undefined): void {
+    const [first = 0] = segments
+    const startsLate = segments.length > 0 && (!rooted || this.#model.mayStartAt?.(this.state, first) === false)
+    // Something was written, and nothing of it counts: that is not a journal that never was.
+    const isIllegible = this.#state === this.#model.initial && this.damage.some(({ as }) => as === 'rotten')
+    const beginning = startsLate || isIllegible ? { from: 0, to: isIllegible ? this.end : first } : undefined
+    const identity = this.#model.identity?.(this.state)
+    const isOther = identity !== undefined && this.#isNamed?.(identity.space, identity.id) === false
+    if (isOther) this.loss = { from: first, to: this.end, as: 'identity' }
+    else if (vanished !== undefined || beginning !== undefined)
+      this.loss = {
+        from: Math.min(vanished?.from ?? Number.POSITIVE_INFINITY, beginning?.from ?? Number.POSITIVE_INFINITY),
+        to: Math.max(vanished?.to ?? 0, beginning?.to ?? 0),
+        as: 'vanished',
+      }
+    else this.loss = undefined
+    if (this.loss === undefined) return
+    const { from, to, as } = this.loss
+    this.damage.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
   }
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
@@ -178,7 +230,10 @@ export class Tail<S> {
     let news = false
     for (;;) {
       const chunk = await this.#journal.read(this.segment, this.#next)
+      // Of a journal that vanished, nothing more can be read.
+      if (chunk === undefined && this.loss !== undefined) return news
       if (chunk === undefined) return this.#known || !(await this.#isLast()) ? this.#loadAnew() : news
+      if (!(await this.#isSame(chunk))) return this.#loadAnew()
       for (const line of chunk.lines) this.#take(line)
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
       news ||= chunk.lines.length > 0 || this.end !== chunk.end
@@ -186,7 +241,10 @@ export class Tail<S> {
       this.#next = chunk.next
       this.end = chunk.end
       const { seal } = this.#fold
-      if (seal !== undefined && (await this.#journal.read(seal.end, seal.end, 1)) !== undefined) this.#enter(seal.end)
+      // Whoever accepted a loss may know less, or more, of this journal than was read here.
+      if (seal !== undefined && seal.next !== seal.end && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined)
+        return this.#loadAnew()
+      if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) this.#enter(seal.next)
       else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end) return !confirmed || (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
     }
@@ -202,6 +260,19 @@ export class Tail<S> {
     if (!(await this.#isLast())) return false
     this.#confirmed = opened
     return true
+  }
+
+  /** Whether a segment is still the one that was read so far: not if its file was cut, or another one was put in its place. */
+  async #isSame({ opened, end }: { readonly opened: number; readonly end: number }): Promise<boolean> {
+    if (end < this.#next) return false
+    if (this.#opened === opened) return true
+    const known = this.#opened
+    this.#opened = opened
+    if (known === undefined) return true
+    const last = this.#last
+    if (last === undefined) return this.#next === this.segment
+    const [line] = (await this.#journal.read(this.segment, last.at, 1))?.lines ?? []
+    return line !== undefined && line.at === last.at && intactCrc(line.bytes) === last.crc
   }
 
   async #isLast(): Promise<boolean> {
@@ -223,6 +294,7 @@ export class Tail<S> {
     const last = placed.slice(counted.length).map(countedAt)
     for (const record of [...counted, ...last]) {
       this.#fold.accept(record)
+      this.#last = record
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.keys.addAll(keys)
@@ -233,6 +305,11 @@ export class Tail<S> {
     this.#next = this.end
     if (synced) this.#unsynced.delete(this.segment)
     else this.#unsynced.add(this.segment)
+  }
+
+  /** What was placed now is in this opening of the segment. */
+  restsOn(opened: number | undefined): void {
+    this.#opened = opened ?? this.#opened
   }
 
   /** Whether everything that was taken in is durable. */
@@ -253,7 +330,7 @@ export class Tail<S> {
    */
   async roll(urgent: boolean): Promise<void> {
     const seal = this.#fold.seal ?? this.#lastSeal
-    const first = this.#fold.seal?.end ?? this.segment
+    const first = this.#fold.seal?.next ?? this.segment
     let from = least(seal?.from, this.suspectFrom)
     if (from === undefined && this.#fold.seal !== undefined) {
       try {
@@ -315,11 +392,16 @@ export class Tail<S> {
     }
   }
 
-  async #loadFrom(segments: readonly number[], index: number): Promise<boolean> {
+  async #loadFrom(
+    segments: readonly number[],
+    index: number,
+    { unrooted = false }: { readonly unrooted?: boolean } = {},
+  ): Promise<boolean> {
     this.#begin(segments[index] as number, segments[index + 1] ?? Number.POSITIVE_INFINITY)
     for (let i = index; ; i++) {
+      this.#fold.rooted ||= unrooted
       const rooted = await this.#readSegment()
-      if (!rooted) return false
+      if (!rooted && !unrooted) return false
       const next = segments[i + 1]
       if (next === undefined) return true
       const missing = this.#fold.missing(this.#next)
@@ -338,6 +420,7 @@ export class Tail<S> {
         if (!this.#fold.rooted && !this.#fold.fresh) return false
       }
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
+      this.#opened = chunk.opened
       const done = chunk.next === this.#next || chunk.next >= chunk.end
       this.#next = chunk.next
       this.end = chunk.end
@@ -351,6 +434,8 @@ export class Tail<S> {
     this.#covered = segment
     this.keys = new SegmentKeys(this.#model)
     this.damage = []
+    this.#last = undefined
+    this.#opened = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -360,10 +445,12 @@ export class Tail<S> {
   #enter(segment: number, successor = Number.POSITIVE_INFINITY): void {
     // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
     // Nor are they handed over where something was erased: the digests that are held here are of what it was.
-    if (this.#readsKeys && this.#fold.seal?.end === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
+    if (this.#readsKeys && this.#fold.seal?.next === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
       this.#journal.remember(this.segment, segment, this.keys.all())
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
+    this.#last = undefined
+    this.#opened = undefined
     this.#hasErasure = false
     this.keys = new SegmentKeys(this.#model)
     this.#next = segment
@@ -380,6 +467,7 @@ export class Tail<S> {
     if (verdict.kind === 'damage') this.#reportDamage(verdict)
     else if (verdict.kind === 'counted') {
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
+      if (!verdict.carried) this.#last = verdict
       this.#hasErasure ||= verdict.record.type === 'message.erased'
       if (this.#readsKeys) this.keys.add(verdict)
       this.#witness?.(verdict)

@@ -94,7 +94,7 @@ test('a damaged holdfast.json is written anew with a warning, and never taken fo
   const bytes = await readFile(path)
   for (const damaged of [...everyFlip(bytes), ...everyCut(bytes)]) {
     await writeFile(path, damaged)
-    expect(await identify(unsynced, directory, 'store-2', '')).toHaveLength(1)
+    expect((await identify(unsynced, directory, 'store-2', '')).warnings).toHaveLength(1)
     // What was there is still there: the new line stands behind it.
     expect((await readFile(path)).subarray(0, damaged.length).equals(damaged)).toBe(true)
   }

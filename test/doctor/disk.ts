@@ -1,5 +1,5 @@
 /** A disk in memory: files by path, so that any byte can be spoiled and a whole store be looked at again within a millisecond. */
-import type { Disk, DiskFile } from '../../src/engines/files/disk.ts'
+import type { Disk, DiskFile, FileStat } from '../../src/engines/files/disk.ts'
 
 /** Content by path. */
 export type Files = ReadonlyMap<string, Buffer>
@@ -11,6 +11,7 @@ export class MemoryDisk implements Disk {
   /** Paths that cannot be read. */
   readonly unreadable = new Set<string>()
   #writes = 0
+  readonly #inodes = new Map<string, number>()
 
   constructor(files: Files = new Map()) {
     this.files = new Map(files)
@@ -31,6 +32,18 @@ export class MemoryDisk implements Disk {
 
   async makeDirectory(): Promise<void> {}
 
+  statSync(path: string): FileStat | undefined {
+    const content = this.files.get(path)
+    return content === undefined ? undefined : this.#statOf(path, content)
+  }
+
+  /** A file keeps its number as long as it has its name. */
+  #statOf(path: string, content: Buffer): FileStat {
+    const inode = this.#inodes.get(path) ?? this.#inodes.size + 1
+    this.#inodes.set(path, inode)
+    return { size: content.length, links: this.files.has(path) ? 1 : 0, inode, bornMs: inode, device: 1 }
+  }
+
   async list(path: string): Promise<string[]> {
     const inside = [...this.files.keys()].filter((file) => file.startsWith(`${path}/`))
     return [...new Set(inside.map((file) => file.slice(path.length + 1).split('/')[0] as string))]
@@ -42,6 +55,8 @@ export class MemoryDisk implements Disk {
   }
 
   async rename(from: string, to: string): Promise<void> {
+    this.#inodes.set(to, this.#statOf(from, this.files.get(from) as Buffer).inode)
+    this.#inodes.delete(from)
     this.#put(to, this.files.get(from) as Buffer)
     this.files.delete(from)
   }
@@ -87,7 +102,7 @@ export class MemoryDisk implements Disk {
       return bytes.length
     }
     return {
-      stat: () => ({ size: content().length, links: this.files.has(path) ? 1 : 0 }),
+      stat: () => this.#statOf(path, content()),
       readSync: read,
       read: async (offset, length) => read(offset, length),
       writeSync: write,

@@ -6,14 +6,14 @@
  * directory, and all writes of a handle go to the end of the file. See file.ts for pages, directory.ts for names, open-file.ts for
  * handles and faults.ts for what can be made to go wrong.
  */
-import type { Disk, DiskFile, FileSystem } from '../../src/engines/files/disk.ts'
+import type { Disk, DiskFile, FileStat, FileSystem } from '../../src/engines/files/disk.ts'
 import { type Node, SimulatedDirectory, type Watcher } from './directory.ts'
 import { type CallName, diskError, type FaultPlan, Faults } from './faults.ts'
 import { SimulatedFile } from './file.ts'
-import { type Host, OpenFile } from './open-file.ts'
+import { type Host, OpenFile, statOf } from './open-file.ts'
 import type { Random } from './random.ts'
 import { MORE, type Scheduler, type SimulatedProcess, type Work } from './scheduler.ts'
-import { fileIn, filesUnder, find, findDirectory, isRoot, parentOf } from './tree.ts'
+import { fileIn, filesUnder, find, findDirectory, findOrNothing, isRoot, parentOf } from './tree.ts'
 
 export interface MachineOptions {
   /** Small, so that tears fall inside of records. 64 by default. */
@@ -48,6 +48,7 @@ export class SimulatedMachine {
   readonly #handles = new Set<OpenFile>()
   readonly #dirty = new Set<Node>()
   #used = 0
+  #inodes = 0
   #entering = false
   #bootId: string
 
@@ -84,6 +85,13 @@ export class SimulatedMachine {
     }
     return {
       open: (path, mode) => call<DiskFile>('open', path, () => this.#open(process, path, mode)),
+      statSync: (path) => {
+        this.#host.enter(process, 'stat', path)
+        return this.#host.observe(process, 'stat', path, () => {
+          this.faults.check('stat', path)
+          return this.#stat(path)
+        })
+      },
       makeDirectory: (path) => call('makeDirectory', path, () => this.#makeDirectory(path)),
       list: (path) => call('list', path, () => this.#list(path)),
       remove: (path) => call('remove', path, () => this.#remove(path)),
@@ -190,7 +198,7 @@ export class SimulatedMachine {
     if (node === undefined) {
       if (mode !== 'create') throw diskError('ENOENT', 'open', path)
       this.#checkRoomForName('open', path)
-      node = new SimulatedFile(this.#pageBytes)
+      node = new SimulatedFile(this.#pageBytes, ++this.#inodes)
       node.links = 1
       node.parent = directory
       this.#change(directory, () => directory.set(name, node as Node))
@@ -200,6 +208,11 @@ export class SimulatedMachine {
     node.handles.add(handle)
     this.#handles.add(handle)
     return handle
+  }
+
+  #stat(path: string): FileStat | undefined {
+    const node = findOrNothing(this.#root, path)
+    return node instanceof SimulatedFile ? statOf(node) : undefined
   }
 
   #makeDirectory(path: string): void {

@@ -18,6 +18,7 @@ export interface Handle {
 
 export class SimulatedFile {
   links = 0
+  readonly inode: number
   parent: SimulatedDirectory | undefined
   readonly handles = new Set<Handle>()
   readonly #pageBytes: number
@@ -29,8 +30,9 @@ export class SimulatedFile {
   readonly #dirty = new Set<number>()
   readonly #lost = new Set<number>()
 
-  constructor(pageBytes: number) {
+  constructor(pageBytes: number, inode = 1) {
     this.#pageBytes = pageBytes
+    this.inode = inode
   }
 
   get size(): number {

@@ -1,5 +1,5 @@
 /** A handle of one simulated process on a simulated file. What it asks of the machine around it is the `Host`. */
-import type { DiskFile } from '../../src/engines/files/disk.ts'
+import type { DiskFile, FileStat } from '../../src/engines/files/disk.ts'
 import { type CallName, diskError, type Faults } from './faults.ts'
 import type { Handle, SimulatedFile } from './file.ts'
 import type { Random } from './random.ts'
@@ -39,10 +39,10 @@ export class OpenFile implements DiskFile, Handle {
     this.#writable = writable
   }
 
-  stat(): { readonly size: number; readonly links: number } {
+  stat(): FileStat {
     return this.#now('stat', () => {
       this.#host.faults.check('stat', this.#path)
-      return { size: this.file.size, links: this.file.links }
+      return statOf(this.file)
     })
   }
 
@@ -162,4 +162,8 @@ export class OpenFile implements DiskFile, Handle {
     }
     return this.#host.submit(this.process, call, this.#path, abandon === undefined ? { perform } : { perform, abandon })
   }
+}
+
+export function statOf({ size, links, inode }: SimulatedFile): FileStat {
+  return { size, links, inode, bornMs: inode, device: 1 }
 }

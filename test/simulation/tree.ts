@@ -7,6 +7,13 @@ export function find(root: SimulatedDirectory, path: string, call: CallName): No
   return walk(root, segments(path), path, call)
 }
 
+/** Undefined if the path names nothing. */
+export function findOrNothing(root: SimulatedDirectory, path: string): Node | undefined {
+  let node: Node | undefined = root
+  for (const name of segments(path)) node = node instanceof SimulatedDirectory ? node.entries.get(name) : undefined
+  return node
+}
+
 export function findDirectory(root: SimulatedDirectory, path: string, call: CallName): SimulatedDirectory {
   return asDirectory(find(root, path, call), path, call)
 }

@@ -14,6 +14,8 @@ export interface Disk {
   open(path: string, mode: 'append' | 'create' | 'read'): Promise<DiskFile>
   /** Makes one directory, for its owner only; one that exists is fine. Its parent must exist. */
   makeDirectory(path: string): Promise<void>
+  /** What a path names now; undefined if it names nothing. Done when it returns. */
+  statSync(path: string): FileStat | undefined
   /** Names in a directory. */
   list(path: string): Promise<string[]>
   /** Removes a file. */
@@ -37,8 +39,7 @@ export interface Disk {
 }
 
 export interface DiskFile {
-  /** Size in bytes, and how many names it has (0 once it was removed). */
-  stat(): { readonly size: number; readonly links: number }
+  stat(): FileStat
   /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
   readSync(offset: number, length: number): Buffer
   read(offset: number, length: number): Promise<Buffer>
@@ -48,6 +49,18 @@ export interface DiskFile {
   /** Makes the content and the size durable, whoever wrote it. After a failure the content must be taken for lost. */
   sync(): Promise<void>
   close(): Promise<void>
+}
+
+export interface FileStat {
+  /** In bytes. */
+  readonly size: number
+  /** How many names it has: 0 once it was removed. */
+  readonly links: number
+  /** Tells files of one file system apart while they exist. The number of a removed file comes back. */
+  readonly inode: number
+  /** When it was created; 0 where the file system does not record it. */
+  readonly bornMs: number
+  readonly device: number
 }
 
 export interface FileSystem {

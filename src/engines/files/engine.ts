@@ -20,6 +20,7 @@ import { blockingDisk, nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
 import { requirePromise } from './promise.ts'
 import { Reserve } from './reserve.ts'
+import { Watermarks } from './watermarks.ts'
 
 export interface FilesEngineOptions {
   readonly directory: string
@@ -33,7 +34,10 @@ export interface FilesEngineOptions {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<
-    Pick<Limits, 'openSegments' | 'idCacheBytes' | 'syncWriteBytes' | 'readBytes' | 'reserveBytes' | 'feedBytes' | 'feedFiles'>
+    Pick<
+      Limits,
+      'openSegments' | 'idCacheBytes' | 'syncWriteBytes' | 'readBytes' | 'reserveBytes' | 'feedBytes' | 'feedFiles' | 'watermarkBytes'
+    >
   >
 }
 
@@ -51,7 +55,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   await makeRoot(disk, root)
   // What does not depend on each other is done at once: a command that runs for a moment waits for this each time.
   await Promise.all([exclusive ? undefined : requirePromise(disk, root), syncAncestors(disk, root)])
-  const warnings = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
+  const { store, warnings } = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
   const reserve = new Reserve(disk, root, limits.reserveBytes)
   const directory = join(root, 'feed')
   const [filled, feed] = await Promise.all([
@@ -65,6 +69,11 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   if (!filled)
     warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
   const directories = new Directories(disk, root)
+  const watermarks = new Watermarks({
+    ...{ disk, clock, ids, directory: join(root, 'watermarks') },
+    origin: { store, boot: await disk.bootId() },
+    ...{ shards: limits.watermarkShards, compactBytes: limits.watermarkBytes },
+  })
   // Only a real disk has a place for others than this engine.
   return new FilesEngine(warnings, disk === nodeDisk || disk === blockingDisk ? root : undefined, {
     disk,
@@ -76,6 +85,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
     indexes: new IdIndexes(limits.idCacheBytes),
     feed,
     reserve,
+    watermarks,
     exclusive: exclusive ? await Exclusive.claim(disk, root, ids.next(clock.now())) : undefined,
     syncWriteBytes: limits.syncWriteBytes,
     readBytes: limits.readBytes,
@@ -148,6 +158,20 @@ class FilesEngine implements Engine {
         }
       }
     }
+    yield* this.#vanishedNames(sessions, space)
+  }
+
+  /** Journals whose directory vanished, but not their watermarks. */
+  async *#vanishedNames(sessions: string, space: string | undefined): AsyncGenerator<string> {
+    const wanted = space === undefined ? undefined : spaceName(space)
+    for await (const { shard, names } of this.#parts.watermarks.names()) {
+      const spaces = new Set(names.map((name) => name.slice(0, 32)).filter((hash) => wanted === undefined || hash === wanted))
+      for (const hash of spaces) {
+        const there = new Set(await this.#list(join(sessions, hash, shard)))
+        const here = new Set(names.filter((name) => name.startsWith(`${hash}/`) && !there.has(name.slice(36))))
+        for (const name of here) if (isJournalName(name)) yield name
+      }
+    }
   }
 
   changes(cursor?: string): Promise<Changes> {
@@ -170,6 +194,7 @@ class FilesEngine implements Engine {
 
   async close(): Promise<void> {
     await this.#calls.close()
+    await this.#parts.watermarks.close()
     await this.#parts.indexes.close()
     await this.#parts.segments.close()
     await this.#parts.feed.close()

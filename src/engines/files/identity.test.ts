@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true }))
 
-const open = (store = 'store-1', disk: Disk = nodeDisk): Promise<string[]> => identify(disk, root, store, MADE)
+const open = async (store = 'store-1', disk: Disk = nodeDisk): Promise<string[]> => (await identify(disk, root, store, MADE)).warnings
 const lines = async (): Promise<string[]> => (await readFile(join(root, 'holdfast.json'), 'utf8')).split('\n').filter((line) => line !== '')
 
 /** As another program would write it. */

@@ -12,17 +12,23 @@ import { isFull, isReadOnly, unreadable, unwritable } from './failures.ts'
 
 const FILE = 'holdfast.json'
 
-/** Reads who this store is, or says it if the store is new. Returns what an operator should know. */
-export async function identify(disk: Disk, root: string, storeId: string, madeAt: string): Promise<string[]> {
+/** Reads who this store is, or says it if the store is new. Returns its id and what an operator should know. */
+export async function identify(
+  disk: Disk,
+  root: string,
+  storeId: string,
+  madeAt: string,
+): Promise<{ readonly store: string; readonly warnings: string[] }> {
   const found = await read(disk, root)
   if (found !== undefined) {
     check(found)
-    return []
+    return { store: found.store, warnings: [] }
   }
   const names = await disk.list(root).catch((error: unknown) => {
     throw unreadable(error, 'The store')
   })
-  const used = names.includes('sessions')
+  // Watermarks without sessions are of sessions that vanished.
+  const used = names.includes('sessions') || names.includes('watermarks')
   let written = true
   await write(disk, root, { holdfast: FORMAT_VERSION, store: storeId, made: madeAt }).catch((error: unknown) => {
     // What is there can be read all the same.
@@ -31,11 +37,12 @@ export async function identify(disk: Disk, root: string, storeId: string, madeAt
   })
   const now = await read(disk, root)
   if (now !== undefined) check(now)
-  if (!used) return []
-  return [
+  const store = now?.store ?? storeId
+  if (!used) return { store, warnings: [] }
+  const warning =
     'holdfast.json is missing or damaged beside existing sessions: part of this store may have been lost. ' +
-      `It ${written ? 'was' : 'could not be'} written anew; run \`holdfast doctor\`.`,
-  ]
+    `It ${written ? 'was' : 'could not be'} written again; run \`holdfast doctor\`.`
+  return { store, warnings: [warning] }
 }
 
 interface Identity {

@@ -10,7 +10,7 @@ import { findKey, type IdFile, piecesOf, readIdFile } from './id-file.ts'
 import { firstOf, idFile } from './names.ts'
 
 /** What may lie in the root of a store. `catalog.db` has companions while it is open; `server.key` is what a server made for its own machine. */
-const ROOT_FILES = /^(?:holdfast\.json|sessions|feed|reserve|exclusive|quarantine|server\.key|catalog\.db.*)$/
+const ROOT_FILES = /^(?:holdfast\.json|sessions|watermarks|feed|reserve|exclusive|quarantine|server\.key|catalog\.db.*)$/
 
 /** How directories and files are called below `sessions/`, level by level. */
 const LEVELS = [/^[0-9a-f]{32}$/, /^[0-9a-f]{2}$/, /^[a-z0-9-]{0,24}-[0-9a-f]{32}$/]

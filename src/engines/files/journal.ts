@@ -9,11 +9,12 @@
  */
 import { join } from 'node:path'
 import type { Ids } from '../../engine/ids.ts'
-import type { Appended, AppendOptions, Chunk, Journal, Oddity } from '../../engine/port.ts'
-import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
+import type { Appended, AppendOptions, Chunk, Journal, Oddity, Vanished } from '../../engine/port.ts'
+import { HoldfastError, type Outcome, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
 import { splitLines } from '../../record/line.ts'
+import { watermarkOf } from '../../record/watermark.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
@@ -26,6 +27,8 @@ import { firstOf, segmentFile } from './names.ts'
 import type { OpenSegments } from './open-segments.ts'
 import type { Reserve } from './reserve.ts'
 import type { Segment } from './segment.ts'
+import { findVanished } from './vanished.ts'
+import type { Shard, Watermarks } from './watermarks.ts'
 
 /** What the journals of one store share. */
 export interface JournalParts {
@@ -38,6 +41,7 @@ export interface JournalParts {
   readonly indexes: IdIndexes
   readonly feed: Feed
   readonly reserve: Reserve
+  readonly watermarks: Watermarks
   readonly exclusive: Exclusive | undefined
   readonly syncWriteBytes: number
   readonly readBytes: number
@@ -78,13 +82,16 @@ export class FilesJournal implements Journal {
       let open = this.#holdNow(segment)
       if (open === undefined || !open.settled) {
         open?.release()
-        open = await this.#settle(segment, at, options.sync !== false)
+        open = await this.#settle(segment, at, options)
       }
       if (open === undefined) return MOVED
       try {
         if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
         if (open.poisoned && options.sync !== false) throw open.failure('none')
-        if (endOf(open) !== at) return MOVED
+        const verified = options.accepting === true || this.#isVerified(open)
+        if (!verified) await this.#verify(open, 'none')
+        if (options.opened !== undefined && options.opened !== open.opened) return MOVED
+        if (endOf(open) !== at || !isUnchanged(open, at)) return MOVED
         const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
         const attempt = now ? writeNow(open, group) : await writeSoon(open, group)
         const whole = attempt.written === group.length
@@ -92,15 +99,18 @@ export class FilesJournal implements Journal {
         const synced = whole ? this.#beginSync(open, at + group.length, options) : undefined
         const stands = whole && isAt(open, at + group.length)
         const result = stands ? { moved: false, placed: group.length } : await this.#look(open, at, group, attempt, options)
+        open.remember(at, group.subarray(0, result.placed))
         if (result.placed === 0) return result
         try {
           if (result.placed === group.length) options.standing?.()
           await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options))
+          if (options.accepting !== true && !this.#isVerified(open)) await this.#verify(open, 'unknown')
         } catch (error) {
           // What fails by now does not undo what stands.
           throw withOutcomeUnknown(error)
         }
-        return result
+        if (stands && synced !== undefined) this.#mark(group, at, open.verified)
+        return { ...result, opened: open.opened }
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
         throw error
@@ -231,6 +241,10 @@ export class FilesJournal implements Journal {
     })
   }
 
+  vanished(): Promise<Vanished | undefined> {
+    return this.#parts.track(async () => (await this.#compare()).vanished)
+  }
+
   async close(): Promise<void> {
     await this.#parts.segments.close(this.#directory)
     await this.#parts.indexes.close(this.name)
@@ -250,17 +264,21 @@ export class FilesJournal implements Journal {
   }
 
   async #read(segment: number, from: number, limit: number): Promise<Chunk | undefined> {
-    const open = this.#holdNow(segment) ?? (await this.#hold(segment))
-    if (open === undefined) return undefined
-    try {
-      const chunk = await readLines(open, from, limit, this.#parts.syncWriteBytes)
-      if (chunk === undefined) this.#parts.segments.discard(this.#directory, open)
-      return chunk
-    } catch (error) {
-      throw unreadable(error, 'The journal')
-    } finally {
-      open.release()
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const open = this.#holdNow(segment) ?? (await this.#hold(segment))
+      if (open === undefined) return undefined
+      try {
+        const chunk = open.isUnchangedBefore(from) ? await readLines(open, from, limit, this.#parts.syncWriteBytes) : undefined
+        if (chunk !== undefined) return chunk
+        // Its path names another file, or it was cut and has grown again: what is there now is opened like a new one.
+        this.#parts.segments.discard(this.#directory, open)
+      } catch (error) {
+        throw unreadable(error, 'The journal')
+      } finally {
+        open.release()
+      }
     }
+    return undefined
   }
 
   readonly #makeIndex = (): IdIndex =>
@@ -286,10 +304,14 @@ export class FilesJournal implements Journal {
    * to it are made durable before anything is placed behind them: another process may have made them and died. Then it looks whether
    * a later segment exists: one that was purged meanwhile would otherwise be made again, by a writer that is late, and written to.
    */
-  async #settle(segment: number, at: number, sync: boolean): Promise<Segment | undefined> {
+  async #settle(segment: number, at: number, options: AppendOptions): Promise<Segment | undefined> {
+    const sync = options.sync !== false
     let open = await this.#hold(segment)
     try {
       if (open === undefined && segment === 0 && at === 0 && (await this.#segments()).length === 0) {
+        // A journal that vanished is not a new one.
+        const { vanished } = options.accepting === true ? {} : await this.#compare()
+        if (vanished !== undefined) throw vanishedError(vanished, 'none')
         await this.#parts.directories.make(`sessions/${this.name}`)
         open = await this.#hold(segment, true)
       }
@@ -311,6 +333,47 @@ export class FilesJournal implements Journal {
       if (error instanceof HoldfastError && open?.poisoned) throw open.failure('none', error.cause)
       throw unwritable(error, 'The journal')
     }
+  }
+
+  /** Whether every watermark of this journal that is known by now was found to hold. */
+  #isVerified({ verified }: Segment): boolean {
+    return verified !== undefined && this.#parts.watermarks.isCurrent(this.name, verified)
+  }
+
+  /** Throws DAMAGED if something vanished that a watermark covers. */
+  async #verify(open: Segment, outcome: Outcome): Promise<void> {
+    const { vanished, shard } = await this.#compare()
+    if (vanished !== undefined) throw vanishedError(vanished, outcome)
+    open.verified = shard
+  }
+
+  /** The watermarks are read first: in the other order, a line that was appended in between would seem to be missing. */
+  async #compare(): Promise<{ readonly vanished?: Vanished; readonly shard?: Shard }> {
+    const known = await this.#parts.watermarks.of(this.name).catch(() => undefined)
+    // Watermarks that cannot be read say nothing: they must not keep anyone from the journal itself.
+    if (known === undefined) return {}
+    const vanished = await findVanished(known.marks, {
+      segments: () => this.#segments(),
+      hold: (segment) => this.#holdCurrent(segment),
+      verdicts: (segment, successor) => this.#verdicts(segment, successor),
+    })
+    return vanished === undefined ? { shard: known.shard } : { vanished, shard: known.shard }
+  }
+
+  /** The file that a segment's path names now. */
+  async #holdCurrent(segment: number): Promise<Segment | undefined> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const open = await this.#hold(segment)
+      if (open === undefined || endOf(open) !== undefined) return open
+      this.#parts.segments.discard(this.#directory, open)
+      open.release()
+    }
+    return undefined
+  }
+
+  #mark(group: Uint8Array, at: number, verified: Shard | undefined): void {
+    const mark = watermarkOf(group, at)
+    if (mark !== undefined) this.#parts.watermarks.add(this.name, mark, verified)
   }
 
   /** Bytes were written up to `end`, wherever that is by now: begins to make them durable. Undefined where that is not wanted. */
@@ -337,6 +400,7 @@ export class FilesJournal implements Journal {
   /** The group is not simply there. What stands of it, and why the rest does not. */
   async #look(open: Segment, at: number, group: Uint8Array, { written, failure }: Attempt, options: AppendOptions): Promise<Appended> {
     const placed = await this.#placed(open, at, group)
+    if (placed > 0 && endOf(open) === undefined) throw replaced()
     if (placed === group.length) return { moved: false, placed }
     const full = isFull(failure) || (failure === undefined && written < group.length)
     // With the reserve released, an urgent group is worth another attempt, like one that lost a race.
@@ -400,6 +464,32 @@ function endOf(open: Segment): number | undefined {
   }
 }
 
+/** If that cannot be read, the write is tried, and what it came to is looked at. */
+function isUnchanged(open: Segment, at: number): boolean {
+  try {
+    return open.isUnchangedBefore(at)
+  } catch {
+    return true
+  }
+}
+
+function vanishedError({ from, to }: Vanished, outcome: Outcome): HoldfastError {
+  return new HoldfastError(
+    'DAMAGED',
+    `Bytes of this session have vanished: its journal reached position ${to}, and is cut or replaced at ${from}. ` +
+      'Restore it with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+    { outcome, details: { reason: 'vanished', from, to } },
+  )
+}
+
+function replaced(): HoldfastError {
+  return new HoldfastError(
+    'UNAVAILABLE',
+    'The file of this journal was removed or replaced while it was written to. Check what did that, then repeat this under the same ids.',
+    { outcome: 'unknown', details: { reason: 'file replaced' } },
+  )
+}
+
 /** Whether the segment ends here after a write. If that cannot be told, the bytes themselves are looked at. */
 function isAt(open: Segment, end: number): boolean {
   try {
@@ -444,6 +534,7 @@ async function readLines(open: Segment, from: number, limit: number, syncBytes: 
     const [first, second] = lines
     const chunk = length > limit && first !== undefined && second !== undefined ? { lines: [first], next: second.at } : { lines, next }
     open.see(chunk.next)
+    open.remember(from, bytes.subarray(0, chunk.next - from))
     return { ...chunk, end, opened }
   }
   return { lines: [], next: from, end, opened }

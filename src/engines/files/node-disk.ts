@@ -14,13 +14,15 @@ import {
   readFileSync,
   readSync,
   realpathSync,
+  type Stats,
+  statSync,
   watch,
   write,
   writeSync,
 } from 'node:fs'
 import { mkdir, open, readFile, realpath, rename, statfs, unlink } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
-import { type Disk, type DiskFile, errorCode, type FileSystem } from './disk.ts'
+import { type Disk, type DiskFile, errorCode, type FileStat, type FileSystem } from './disk.ts'
 
 const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT } = constants
 const FLAGS = { append: O_RDWR | O_APPEND, create: O_RDWR | O_APPEND | O_CREAT, read: O_RDONLY }
@@ -40,6 +42,11 @@ export const nodeDisk: Disk = {
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error
     }
+  },
+
+  statSync: (path) => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats === undefined ? undefined : fileStatOf(stats)
   },
 
   list: (path) => new Promise((resolve, reject) => readdir(path, (error, names) => (error === null ? resolve(names) : reject(error)))),
@@ -143,6 +150,10 @@ async function syncDirectoryNow(path: string): Promise<void> {
   }
 }
 
+function fileStatOf({ size, nlink, ino, birthtimeMs, dev }: Stats): FileStat {
+  return { size, links: nlink, inode: ino, bornMs: birthtimeMs, device: dev }
+}
+
 /** What is done at once, on the number of an open file. */
 class NumberedFile {
   readonly #fd: number
@@ -151,9 +162,8 @@ class NumberedFile {
     this.#fd = fd
   }
 
-  stat(): { size: number; links: number } {
-    const { size, nlink } = fstatSync(this.#fd)
-    return { size, links: nlink }
+  stat(): FileStat {
+    return fileStatOf(fstatSync(this.#fd))
   }
 
   readSync(offset: number, length: number): Buffer {

@@ -100,7 +100,10 @@ export class OpenSegments {
         throw unreadable(error, 'The journal')
       })
     if (file === undefined) return undefined
-    const segment = new Segment({ first, file, writable, directory, directories: this.#directories, poison: this.#poisoned.get(path) })
+    const segment = new Segment({
+      ...{ first, file, path, writable, directory },
+      ...{ disk: this.#disk, directories: this.#directories, poison: this.#poisoned.get(path) },
+    })
     this.#open.set(path, segment)
     this.#latest = segment
     void this.#evict(segment)

@@ -4,8 +4,9 @@
  */
 import { HoldfastError, type Outcome } from '../../errors.ts'
 import type { Directories } from './directories.ts'
-import { type DiskFile, errorCode } from './disk.ts'
+import { type Disk, type DiskFile, errorCode } from './disk.ts'
 import { isExhausted, unwritable } from './failures.ts'
+import type { Shard } from './watermarks.ts'
 
 export interface Poison {
   /** Up to here an earlier sync had succeeded. */
@@ -14,12 +15,17 @@ export interface Poison {
 
 interface SegmentOptions {
   readonly first: number
+  readonly disk: Disk
+  readonly path: string
   readonly file: DiskFile
   readonly writable: boolean
   readonly directory: string
   readonly directories: Directories
   readonly poison: Poison | undefined
 }
+
+/** How many bytes in front of the end are compared to find out whether the end is still the same. A checksum is among them. */
+const END_BYTES = 32
 
 let opened = 0
 
@@ -37,8 +43,16 @@ export class Segment {
   /** A sync of this file failed, here or in an earlier handle: what it holds may be gone, and no later sync can tell. */
   poisoned: boolean
 
+  /** The watermarks of this journal in this shard all hold. */
+  verified: Shard | undefined
+
+  readonly #disk: Disk
+  readonly #path: string
+  readonly #inode: number
   readonly #directory: string
   readonly #directories: Directories
+  /** The furthest end that was read or written, and the bytes in front of it. */
+  #last: { readonly end: number; readonly bytes: Buffer } | undefined
   /** Everything before this position is on the disk. Undefined until a first sync. */
   #durableTo: number | undefined
   /** What was read or written up to this position must be synced before it is shown. */
@@ -52,6 +66,9 @@ export class Segment {
   constructor(options: SegmentOptions) {
     this.first = options.first
     this.file = options.file
+    this.#disk = options.disk
+    this.#path = options.path
+    this.#inode = options.file.stat().inode
     this.writable = options.writable
     this.poisoned = options.poison !== undefined
     this.#durableTo = options.poison?.from
@@ -87,10 +104,32 @@ export class Segment {
     return this.#closing !== undefined
   }
 
-  /** The append point; undefined once the segment was purged. */
+  /** The append point, of the file that its path names: undefined once that is no longer this one. */
   get end(): number | undefined {
-    const { size, links } = this.file.stat()
-    return links === 0 ? undefined : this.first + size
+    const stat = this.#disk.statSync(this.#path)
+    return stat?.inode === this.#inode ? this.first + stat.size : undefined
+  }
+
+  /** The append point of this file, whatever its path names by now. */
+  get ownEnd(): number {
+    return this.first + this.file.stat().size
+  }
+
+  /** Remembers bytes that are in the file up to an end, from a position on. */
+  remember(from: number, bytes: Uint8Array): void {
+    const end = from + bytes.length
+    if (bytes.length === 0 || end < (this.#last?.end ?? 0)) return
+    const known = this.#last?.end === from ? this.#last.bytes : undefined
+    const recent = bytes.subarray(-END_BYTES)
+    const more = known === undefined || recent.length >= END_BYTES ? recent : Buffer.concat([known, recent]).subarray(-END_BYTES)
+    this.#last = { end, bytes: Buffer.from(more) }
+  }
+
+  /** Whether the bytes in front of a position are the ones that were there: false if the file was cut and has grown again. */
+  isUnchangedBefore(position: number): boolean {
+    if (this.#last === undefined || this.#last.end !== position) return true
+    const { end, bytes } = this.#last
+    return this.file.readSync(end - this.first - bytes.length, bytes.length).equals(bytes)
   }
 
   see(position: number): void {

@@ -3,7 +3,7 @@
  * them here gets with each what opens it, and whoever writes has what seals. Keys are fetched while lines are read, so that nobody who
  * looks into one has to wait for it.
  */
-import type { Appended, AppendOptions, Changes, Chunk, Engine, Journal, Oddity, Supports } from '../../engine/port.ts'
+import type { Appended, AppendOptions, Changes, Chunk, Engine, Journal, Oddity, Supports, Vanished } from '../../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
 import type { CheckpointDraft, Line } from '../../record/line.ts'
 import type { Draft } from '../../record/record.ts'
@@ -88,6 +88,10 @@ class SealedJournal implements Journal {
 
   segments(): Promise<number[]> {
     return this.#inner.segments()
+  }
+
+  async vanished(): Promise<Vanished | undefined> {
+    return this.#inner.vanished?.()
   }
 
   async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {

@@ -34,7 +34,7 @@ const TAG_BYTES = 16
 const IN_THE_OPEN: Partial<Record<string, readonly string[]>> = {
   'session.created': ['space', 'session'],
   'message.erased': ['lines'],
-  'damage.acknowledged': ['findings'],
+  'damage.acknowledged': ['findings', 'gaps', 'space', 'session'],
 } satisfies Partial<Record<RecordType, readonly string[]>>
 
 export class SessionKey {

@@ -1,0 +1,88 @@
+/**
+ * Compares watermarks with the lines of a journal. A watermark holds if its line is at its place, intact, with the same record id. A line that
+ * rotted in its place is damage like any other. A watermark says nothing any more if its segment was purged, if its segment holds no record but
+ * has a successor (a purged one that a late process made again), if its line was carried into a later segment, or if the journal continues in a
+ * later epoch. In all other cases, bytes vanished.
+ */
+import type { Vanished } from '../../engine/port.ts'
+import type { Verdict } from '../../record/fold.ts'
+import { epochOf, lookOf, type Watermark } from '../../record/watermark.ts'
+import { unreadable } from './failures.ts'
+import type { Segment } from './segment.ts'
+
+interface Contents {
+  segments(): Promise<number[]>
+  /** The file that a segment's path names; to be released. */
+  hold(segment: number): Promise<Segment | undefined>
+  verdicts(segment: number, successor: number): AsyncIterable<Verdict>
+}
+
+/** How often a comparison is repeated because segments were rolled or purged in the meantime. */
+const ATTEMPTS = 5
+
+export async function findVanished(marks: readonly Watermark[], contents: Contents): Promise<Vanished | undefined> {
+  let vanished: Vanished | undefined
+  for (const mark of marks) {
+    const from = await gapOf(mark, contents)
+    if (from !== undefined) vanished = { from: Math.min(from, vanished?.from ?? from), to: Math.max(mark.end, vanished?.to ?? 0) }
+  }
+  return vanished
+}
+
+/** Where the bytes are missing that a watermark covers; undefined if it holds or is void. */
+async function gapOf(mark: Watermark, contents: Contents): Promise<number | undefined> {
+  let segments = await contents.segments()
+  for (let attempt = 1; ; attempt++) {
+    const from = await gapIn(mark, segments, contents)
+    if (from === undefined || attempt === ATTEMPTS) return from
+    const before = segments
+    segments = await contents.segments()
+    if (segments.join() === before.join()) return from
+  }
+}
+
+async function gapIn(mark: Watermark, segments: readonly number[], contents: Contents): Promise<number | undefined> {
+  const last = segments.at(-1)
+  if (last === undefined) return 0
+  if (epochOf(last) > epochOf(mark.start)) return undefined
+  const index = segments.findLastIndex((first) => first <= mark.start)
+  // Whether the segments before the first one were purged is for those to say who know the state.
+  if (index === -1) return undefined
+  const segment = segments[index] as number
+  const open = await contents.hold(segment)
+  if (open === undefined) return segment
+  try {
+    const lead = mark.start === segment ? 0 : 1
+    const around = await open.file.read(mark.start - segment - lead, mark.end - mark.start + lead)
+    if (lookOf(mark, around) !== 'gone') return undefined
+    return (await isVoid(mark, segments, index, contents)) ? undefined : Math.min(mark.start, open.ownEnd)
+  } catch (error) {
+    throw unreadable(error, 'The journal')
+  } finally {
+    open.release()
+  }
+}
+
+async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {
+  for (const [i, segment] of segments.entries()) {
+    const successor = segments[i + 1] ?? Number.POSITIVE_INFINITY
+    if (i === index && successor < Number.POSITIVE_INFINITY && !(await holdsRecord(contents.verdicts(segment, successor)))) return true
+    if (i > index && (await carries(contents.verdicts(segment, successor), mark.start))) return true
+  }
+  return false
+}
+
+async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {
+  for await (const verdict of verdicts) if (verdict.kind === 'counted') return true
+  return false
+}
+
+/** Carried lines are in front of the records that were placed in a segment. */
+async function carries(verdicts: AsyncIterable<Verdict>, position: number): Promise<boolean> {
+  for await (const verdict of verdicts) {
+    if (verdict.kind !== 'counted') continue
+    if (!verdict.carried) return false
+    if (verdict.at === position) return true
+  }
+  return false
+}

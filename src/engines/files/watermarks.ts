@@ -1,0 +1,278 @@
+/**
+ * The watermarks of a store: how far each of its journals is known to reach (record/watermark.ts). They lie in `watermarks/`, outside of the
+ * journals' own directories, in up to 256 shards that all processes append to:
+ *
+ *     watermarks/<2 hex>.<uuid>          the 2 hex digits are those of the journal's directory (watermark-file.ts)
+ *
+ * Watermarks are written at most a second late and when the store is closed, and are never synced: what one says is true whenever it survives.
+ * If the process dies before that, the watermarks of its last second are lost, and with them only the means to notice a loss.
+ *
+ * A shard that has grown is compacted: what counts goes into a new file, which is synced with its name, and then the old file is removed. If the
+ * process dies in between, both files exist and say the same. A process that wrote to the old file after it was read notices that its path no
+ * longer names it, and writes again; what was added before it was removed is copied after that.
+ */
+import { join } from 'node:path'
+import type { Clock } from '../../engine/clock.ts'
+import type { Ids } from '../../engine/ids.ts'
+import type { Watermark } from '../../record/watermark.ts'
+import type { Disk, DiskFile } from './disk.ts'
+import { isMissing } from './failures.ts'
+import { encodeHeader, hashOfName, type Origin, uncovered, WatermarkFile } from './watermark-file.ts'
+
+interface WatermarksOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly directory: string
+  readonly origin: Origin
+  /** Shards that are kept in memory. */
+  readonly shards: number
+  /** A shard is compacted once it holds this much, and several times what it needs. */
+  readonly compactBytes: number
+}
+
+/** What was read of a shard at some time: another object once there is more. */
+export interface Shard {
+  readonly files: readonly WatermarkFile[]
+}
+
+/** A watermark that was not written down yet. */
+interface Pending {
+  readonly name: string
+  readonly mark: Watermark
+  /** All of it had been verified for this journal. */
+  readonly verified: Shard | undefined
+}
+
+const FLUSH_MS = 1000
+/** A shard is compacted if that makes it at least this many times smaller. */
+const WORTH = 3
+/** How often a flush is tried against others who compact. */
+const ATTEMPTS = 5
+
+export class Watermarks {
+  readonly #options: WatermarksOptions
+  /** In order of use. */
+  readonly #shards = new Map<string, Shard>()
+  /** By journal: what this process acknowledged and has not written down. */
+  readonly #pending = new Map<string, Pending>()
+  readonly #closing = new AbortController()
+  #flushing: Promise<void> | undefined
+
+  constructor(options: WatermarksOptions) {
+    this.#options = options
+  }
+
+  /** Every watermark of a journal that must hold, in files and of this process. Ask before the journal is read. */
+  async of(name: string): Promise<{ readonly marks: readonly Watermark[]; readonly shard: Shard }> {
+    const own = this.#pending.get(name)
+    const shard = await this.#read(shardOf(name), await this.#list())
+    const hash = hashOfName(name)
+    const marks: Watermark[] = shard.files.flatMap((file) => uncovered(file.entriesOf(hash)))
+    return { marks: own === undefined ? marks : [...marks, own.mark], shard }
+  }
+
+  /** Whether nothing was added to a shard since it was read. */
+  isCurrent(name: string, shard: Shard): boolean {
+    return this.#shards.get(shardOf(name)) === shard && shard.files.every((file) => this.#isSame(file))
+  }
+
+  /** A group was placed whole and synced, and is acknowledged next. `verified`: the shard whose watermarks of this journal all held. */
+  add(name: string, mark: Watermark, verified: Shard | undefined): void {
+    this.#pending.set(name, { name, mark, verified })
+    this.#flushing ??= this.#flushLater()
+  }
+
+  /** Names of journals that have watermarks, shard by shard. A name may come more than once. */
+  async *names(): AsyncGenerator<{ readonly shard: string; readonly names: readonly string[] }> {
+    const files = await this.#list()
+    for (const shard of new Set(files.map((file) => file.slice(0, 2)))) {
+      const all = (await this.#read(shard, files)).files.flatMap((file) => [...file.all().values()])
+      yield { shard, names: all.map(({ name }) => name).filter((name) => name !== undefined) }
+    }
+  }
+
+  /** Writes down what is pending. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#flushing
+    await this.flush()
+  }
+
+  /** Writes down what is pending. What cannot be written stays so: watermarks are a means to notice a loss, and no append fails for them. */
+  async flush(): Promise<void> {
+    const shards = new Map<string, Pending[]>()
+    for (const pending of this.#pending.values()) {
+      const shard = shardOf(pending.name)
+      shards.set(shard, [...(shards.get(shard) ?? []), pending])
+    }
+    for (const [shard, pending] of shards) {
+      try {
+        await this.#write(shard, pending)
+        for (const item of pending) if (this.#pending.get(item.name) === item) this.#pending.delete(item.name)
+        await this.#compact(shard)
+      } catch {
+        this.#shards.delete(shard)
+      }
+    }
+  }
+
+  async #flushLater(): Promise<void> {
+    await this.#options.clock.sleep(FLUSH_MS, this.#closing.signal)
+    if (!this.#closing.signal.aborted) await this.flush()
+    this.#flushing = this.#pending.size > 0 && !this.#closing.signal.aborted ? this.#flushLater() : undefined
+  }
+
+  async #write(name: string, pending: readonly Pending[]): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { files } = await this.#read(name, await this.#list())
+      const [file] = files
+      if (file === undefined) {
+        await this.#start(name, () => [])
+        continue
+      }
+      const entries = pending.flatMap(({ name: journal, mark, verified }) => {
+        const hash = hashOfName(journal)
+        const checked = verified?.files.find(({ path }) => path === file.path)?.length ?? 0
+        return [...(file.names(hash) ? [] : [file.encodeName(journal)]), file.encodeMark(hash, mark, checked)]
+      })
+      if (await this.#append(file, Buffer.concat(entries))) return
+    }
+    throw new Error('The watermarks could not be written: others keep compacting them.')
+  }
+
+  /** False if the file was removed meanwhile: then what was added may be in no file that counts. */
+  async #append({ path, inode }: WatermarkFile, bytes: Buffer): Promise<boolean> {
+    const { disk } = this.#options
+    return this.#using(path, 'append', async (file) => {
+      if (file === undefined || file.stat().inode !== inode) return false
+      await file.write(bytes)
+      return disk.statSync(path)?.inode === inode
+    })
+  }
+
+  /** Makes a file and puts it in place when its header is whole. Durable on return if there is something in it. */
+  async #start(shard: string, entriesFor: (file: WatermarkFile) => readonly Buffer[]): Promise<void> {
+    const { disk, ids, clock, directory, origin } = this.#options
+    await disk.makeDirectory(directory)
+    const name = `${shard}.${ids.next(clock.now())}`
+    const path = join(directory, `.${name}.tmp`)
+    await this.#using(path, 'create', async (file) => {
+      if (file === undefined) return
+      await file.write(encodeHeader(origin, ids.hex(16), file.stat()))
+      const started = await WatermarkFile.read(path, file, origin)
+      const entries = started === undefined ? [] : entriesFor(started)
+      if (entries.length === 0) return
+      await file.write(Buffer.concat(entries))
+      await file.sync()
+    })
+    await disk.rename(path, join(directory, name))
+    await disk.syncDirectory(directory)
+  }
+
+  async #compact(name: string): Promise<void> {
+    const { disk, compactBytes } = this.#options
+    const { files } = await this.#read(name, await this.#list())
+    const size = files.reduce((sum, { length }) => sum + length, 0)
+    if (size < compactBytes) return
+    const kept = files.map((file) => entriesToKeep(file))
+    const count = kept.reduce((sum, encode) => sum + encode.length, 0)
+    if (count * BYTES_PER_JOURNAL * WORTH > size) return
+    const opened = await Promise.all(files.map(async (file) => ({ file, handle: await disk.open(file.path, 'read') })))
+    try {
+      await this.#start(name, (target) => kept.flatMap((several) => several.map((encode) => encode(target))))
+      for (const { path } of files) await disk.remove(path).catch(ignoreMissing)
+      // Whoever added something before the file was removed does not know that it was.
+      for (const { file, handle } of opened) {
+        const late = entriesToKeep(await file.more(handle), file.length)
+        const [target] = (await this.#read(name, await this.#list())).files
+        if (late.length > 0 && target !== undefined) await this.#append(target, Buffer.concat(late.map((encode) => encode(target))))
+      }
+    } finally {
+      await Promise.all(opened.map(({ handle }) => handle.close()))
+    }
+  }
+
+  /** A shard as it is now. What was read before is not read again. */
+  async #read(name: string, listed: readonly string[]): Promise<Shard> {
+    const { directory, shards } = this.#options
+    const known = this.#shards.get(name)
+    const paths = listed.filter((file) => file.startsWith(`${name}.`)).map((file) => join(directory, file))
+    const files: WatermarkFile[] = []
+    for (const path of paths.toSorted()) {
+      const before = known?.files.find((file) => file.path === path)
+      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before)
+      if (file !== undefined) files.push(file)
+    }
+    const same = known !== undefined && known.files.length === files.length && files.every((file, i) => file === known.files[i])
+    const shard = same ? known : { files }
+    this.#shards.delete(name)
+    this.#shards.set(name, shard)
+    for (const oldest of this.#shards.keys()) {
+      if (this.#shards.size <= shards) break
+      this.#shards.delete(oldest)
+    }
+    return shard
+  }
+
+  #isSame({ path, inode, length }: WatermarkFile): boolean {
+    const stat = this.#options.disk.statSync(path)
+    return stat?.inode === inode && stat.size === length
+  }
+
+  #readFile(path: string, before: WatermarkFile | undefined): Promise<WatermarkFile | undefined> {
+    return this.#using(path, 'read', async (file) => {
+      if (file === undefined) return undefined
+      const { inode, size } = file.stat()
+      if (before !== undefined && before.inode === inode && size >= before.length) return before.more(file)
+      return WatermarkFile.read(path, file, this.#options.origin)
+    })
+  }
+
+  /** `file` is undefined if there is none by now. */
+  async #using<T>(path: string, mode: 'create' | 'append' | 'read', work: (file: DiskFile | undefined) => Promise<T>): Promise<T> {
+    let file: DiskFile | undefined
+    try {
+      file = await this.#options.disk.open(path, mode)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    try {
+      return await work(file)
+    } finally {
+      await file?.close()
+    }
+  }
+
+  async #list(): Promise<string[]> {
+    try {
+      return (await this.#options.disk.list(this.#options.directory)).filter((file) => SHARD_FILE.test(file))
+    } catch (error) {
+      if (isMissing(error)) return []
+      throw error
+    }
+  }
+}
+
+const SHARD_FILE = /^[0-9a-f]{2}\.[0-9a-f-]+$/
+/** A name and a watermark. */
+const BYTES_PER_JOURNAL = 105
+
+/** The two hex digits of a journal's directory. */
+function shardOf(name: string): string {
+  return name.slice(33, 35)
+}
+
+/** What must be in the file that takes the place of this one, of those entries that start at an offset or after it: one item a journal. */
+function entriesToKeep(file: WatermarkFile, from = 0): ((target: WatermarkFile) => Buffer)[] {
+  return [...file.all(from)].map(([journal, { name, entries }]) => (target) => {
+    const hash = Buffer.from(journal, 'hex')
+    // Nothing of the new file was verified.
+    const marks = uncovered(entries).map((entry) => target.encodeMark(hash, entry, 0))
+    return Buffer.concat(name === undefined ? marks : [target.encodeName(name), ...marks])
+  })
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error
+}

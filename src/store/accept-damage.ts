@@ -1,0 +1,41 @@
+/**
+ * Accepting a loss: a person has reviewed that bytes of a session vanished, and lets it continue without them. The session's own journal says
+ * so, so every reader knows of the gap from then on, and no position is ever used twice.
+ */
+import type { JsonObject } from '../record/record.ts'
+import { absent } from '../session/refusals.ts'
+import type { AcceptedGap, SessionState } from '../session/state.ts'
+import type { DamagedPlace } from './damage.ts'
+import type { Handle, Written } from './handle.ts'
+import type { Loss } from './tail.ts'
+
+export interface DamageAccepted extends Written {
+  /** Every loss that was accepted in this session so far. */
+  readonly accepted: readonly DamagedPlace[]
+}
+
+/** NOT_FOUND if there is no such session. Where nothing is lost, or the loss was accepted before, nothing is written. */
+export async function acceptDamage(handle: Handle): Promise<DamageAccepted> {
+  const { replica } = handle.held
+  const loss = await replica.accept((state, lost) => ({
+    type: 'damage.acknowledged',
+    payload: { findings: [], gaps: [gapOf(state, lost)], ...identityOf(handle, state) } as unknown as JsonObject,
+  }))
+  const state = await handle.state()
+  if (state.status === 'absent') throw absent(handle.id)
+  await handle.parts.catalog.notice({ damaged: [], whole: [handle.name] })
+  return { version: state.version, duplicate: loss === undefined, accepted: state.accepted.map(placeOf) }
+}
+
+function gapOf({ updatedAt }: SessionState, { from, to }: Loss): AcceptedGap {
+  return { position: from, to, count: null, reason: 'vanished', since: updatedAt === '' ? null : updatedAt }
+}
+
+/** A session whose first record was lost gets its identity back. */
+function identityOf({ id, parts }: Handle, state: SessionState): { readonly space?: string; readonly session?: string } {
+  return state.id === null ? { space: parts.space, session: id } : {}
+}
+
+function placeOf({ position, count, reason, since }: AcceptedGap): DamagedPlace {
+  return { position, count, reason, accepted: true, ...(since === null ? {} : { since }) }
+}
