@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto'
 import type { SessionApi, StoreApi } from '../client/api.ts'
 import { type ErrorCode, HoldfastError } from '../errors.ts'
 import type { Description } from '../session/records.ts'
+import type { DamagedPlace } from '../store/damage.ts'
 import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
+import { damageText, distinctPlaces } from '../wire/damage.ts'
 
 export type AdapterSession = Pick<
   SessionApi,
@@ -30,18 +32,51 @@ export interface AdapterStore extends Pick<StoreApi, 'list'> {
   create(options: Parameters<StoreApi['create']>[0]): Promise<AdapterSession>
 }
 
+/** Called when a read lacks messages that were written. */
+export type OnDamage = (damage: readonly DamagedPlace[], session: string) => void
+
+export interface DamageOptions {
+  /**
+   * Called when a read of messages lacks some that were written; the read still returns the others. Defaults to a warning of the process
+   * with the code `HOLDFAST_DAMAGE`, once for each place.
+   */
+  readonly onDamage?: OnDamage | undefined
+}
+
+const warned = new Set<string>()
+/** Beyond this many places, warnings add nothing. */
+const MOST_WARNINGS = 1000
+
+const warn: OnDamage = (damage, session) => {
+  const news = damage.filter(({ position, reason, session: of = session }) => {
+    const place = JSON.stringify([of, position, reason])
+    if (warned.has(place) || warned.size >= MOST_WARNINGS) return false
+    warned.add(place)
+    return true
+  })
+  if (news.length === 0) return
+  const text = `Session "${session}": ${damageText(news)}. Run "holdfast doctor ${session}" to see what to do.`
+  process.emitWarning(text, { type: 'HoldfastWarning', code: 'HOLDFAST_DAMAGE' })
+}
+
+export function reportDamage(session: string, damage: readonly DamagedPlace[], onDamage: OnDamage = warn): void {
+  if (damage.length > 0) onDamage(damage, session)
+}
+
 const PAGE = 1000
 
 /** The newest messages of a branch, oldest first, those in archives too; all of them unless a limit is told. None if there is no session. */
 export async function newestMessages(
-  session: Pick<AdapterSession, 'messages'>,
-  { limit = Number.POSITIVE_INFINITY, branch }: { readonly limit?: number; readonly branch?: string } = {},
+  session: Pick<AdapterSession, 'id' | 'messages'>,
+  { limit = Number.POSITIVE_INFINITY, branch, onDamage }: { readonly limit?: number; readonly branch?: string } & DamageOptions = {},
 ): Promise<StoredMessage[]> {
   const pages: (readonly StoredMessage[])[] = []
+  const damage: DamagedPlace[] = []
   let count = 0
   let options: PageOptions = { archived: true, ...(branch === undefined ? {} : { branch }) }
   while (count < limit) {
     const page = await ifThere(() => session.messages({ ...options, limit: Math.min(PAGE, limit - count) }))
+    damage.push(...(page?.damage ?? []))
     const [oldest] = page?.messages ?? []
     if (oldest === undefined) break
     pages.push((page as Page).messages)
@@ -50,6 +85,7 @@ export async function newestMessages(
     // What is appended meanwhile does not move this.
     options = { ...options, before: oldest.id }
   }
+  reportDamage(session.id, distinctPlaces(damage), onDamage)
   return pages.reverse().flat()
 }
 

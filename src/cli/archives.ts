@@ -1,10 +1,12 @@
 /** `archives`: what commits have moved out of the way; all of a session, or one with its overview and its messages. */
 import { HoldfastError } from '../errors.ts'
 import type { ArchiveInfo } from '../store/tasks.ts'
+import { damageField } from '../wire/damage.ts'
 import { messageFields } from '../wire/messages.ts'
 import { archiveName } from '../wire/names.ts'
 import { archiveFields } from '../wire/tasks.ts'
 import type { Context } from './context.ts'
+import { warnOfDamage } from './damage.ts'
 import { indented, messageText } from './message-text.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -18,8 +20,9 @@ export async function archives(context: Context, [id, number]: [string, number?]
         details: { session_id: id, archive_id: archiveName(number) },
       })
     }
-    const { messages, overview, abstract } = archive
-    const fields = { ...archiveFields(id, archive), overview, messages: messages.map(messageFields) }
+    const { messages, overview, abstract, damage } = archive
+    warnOfDamage(out, id, damage)
+    const fields = { ...archiveFields(id, archive), overview, messages: messages.map(messageFields), ...damageField(damage) }
     return out.result(fields, (colours) => {
       const summary = overview === null ? [] : [`${colours.bold('overview')}\n${indented(overview)}`]
       const line = abstract === null ? '' : `\n${indented(abstract)}`

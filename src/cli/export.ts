@@ -1,10 +1,13 @@
 /** `export`: sessions as text, to standard output or a file. A file is put into place when it is whole. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
+import type { DamagedPlace } from '../store/damage.ts'
 import type { ExportFormat } from '../store/export/export.ts'
 import type { Store } from '../store/store.ts'
+import { placeFields, placesInHeader } from '../wire/damage.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
+import { warnOfDamage } from './damage.ts'
 
 interface Options {
   readonly all?: boolean
@@ -19,18 +22,22 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   if ((id === undefined) === (all !== true)) throw wrongUsage('Name a session, or give --all.')
   const progress = out.progress()
   let [sessions, damaged] = [0, 0]
-  const onSession = (session: string, damage: number): void => {
+  const report: object[] = []
+  const onSession = (session: string, damage: readonly DamagedPlace[]): void => {
     sessions++
-    damaged += damage
+    damaged += damage.length
     progress.update(`${sessions} sessions exported`)
-    if (damage > 0)
-      out.warn(`${damage} places of "${session}" cannot be read, and are not in the export. Run \`holdfast doctor\`.`, {
-        session_id: session,
-      })
+    warnOfDamage(out, session, damage)
+    report.push(...damage.map((place) => placeFields({ session, ...place })))
+  }
+  // A server says only in how many places.
+  const onDamage = (places: number): void => {
+    damaged = places
+    warnOfDamage(out, id, placesInHeader(String(places)))
   }
   const wanted = { format, ...given({ session: id, tree, redact }) }
   const pieces = context.isRemote
-    ? ((await context.read()) as RemoteStore).export({ ...wanted, signal })
+    ? ((await context.read()) as RemoteStore).export({ ...wanted, signal, onDamage })
     : ((await context.read()) as Store).export({ ...wanted, onSession })
   if (file === undefined) {
     for await (const piece of pieces) {
@@ -43,8 +50,8 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   await toFile(file, pieces, signal)
   progress.end()
   if (signal.aborted) return
-  // A server does not tell how many there are.
-  await out.result(context.isRemote ? { file } : { file, sessions, damaged })
+  // A server does not say how many sessions there are.
+  await out.result({ file, ...(context.isRemote ? {} : { sessions }), damaged, ...(report.length === 0 ? {} : { damage: report }) })
   out.note(context.isRemote ? `Exported to ${file}.` : `${sessions} sessions exported to ${file}.`)
 }
 

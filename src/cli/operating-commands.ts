@@ -4,6 +4,16 @@ import type { CommandSpec } from './command-spec.ts'
 
 export const OPERATING: readonly CommandSpec[] = [
   {
+    name: 'accept-damage',
+    about: 'let a session continue without what has vanished from it; prints what is lost, which reads keep reporting as accepted',
+    words: [{ word: '<id>', about: 'id of the session' }],
+    options: [
+      { flags: '--key <key>', about: 'idempotency key: a repeated call changes nothing' },
+      { flags: '--expect <version>', about: 'only if the session still has this version' },
+    ],
+    load: async () => (await import('./damage.ts')).acceptDamage,
+  },
+  {
     name: 'audit',
     about: 'print who did what through the servers of this store, the first deed first; never what was said',
     words: [],

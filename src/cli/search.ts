@@ -5,6 +5,7 @@ import { hitFields } from '../wire/search.ts'
 import { given } from './arguments.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
+import { warnOfDamage } from './damage.ts'
 import type { Output } from './output.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -16,7 +17,7 @@ export async function search(
   const { out } = context
   const store = await context.read()
   const searching = searchAll(context, store, words.join(' '), given({ session, role, from, to, limit }))
-  const { hits, lag } = await withCatalogProgress(context, store, searching)
+  const { hits, lag, damage } = await withCatalogProgress(context, store, searching)
   const now = Date.now()
   for (const hit of hits) await out.result(hitFields(hit), (colours) => lineOf(hit, colours, now))
   if (lag !== null) {
@@ -25,6 +26,7 @@ export async function search(
       bytes: lag.bytes,
     })
   }
+  warnOfDamage(out, session, damage)
   if (hits.length === 0) out.note('Nothing was found.')
 }
 

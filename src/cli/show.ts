@@ -2,10 +2,13 @@
 
 import type { SessionApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
+import type { DamagedPlace } from '../store/damage.ts'
 import type { Change } from '../store/follow.ts'
 import type { StoredMessage } from '../store/transcript.ts'
+import { damageField, distinctPlaces } from '../wire/damage.ts'
 import { messageFields } from '../wire/messages.ts'
 import type { Context } from './context.ts'
+import { warnOfDamage } from './damage.ts'
 import { messageText } from './message-text.ts'
 import type { Output } from './output.ts'
 
@@ -27,7 +30,9 @@ export async function show(context: Context, [id]: [string], options: Options): 
   const complete = options.before === undefined && options.limit === undefined
   const gaps = new Gaps(options.archived === true || commitCount === 0, complete ? 0 : undefined)
   const shown = new Set<string>()
-  for await (const message of options.limit === undefined ? all(session, options) : newest(session, options.limit, options)) {
+  const damage: DamagedPlace[] = []
+  const wanted = options.limit === undefined ? all(session, options, damage) : newest(session, options.limit, options, damage)
+  for await (const message of wanted) {
     if (signal.aborted) return
     gaps.take(message.depth)
     if (changes !== undefined) shown.add(message.id)
@@ -35,7 +40,7 @@ export async function show(context: Context, [id]: [string], options: Options): 
   }
   // Where the session changed meanwhile, the count of before does not tell what should have been there.
   if (complete && (await session.version()) === version) gaps.take(totalMessageCount + 1)
-  warn(out, id, status === 'damaged', gaps.missing)
+  await report(out, id, status === 'damaged', distinctPlaces(damage), gaps.missing)
   if (changes === undefined || coming === undefined) return
   out.note('Waiting for messages; Ctrl-C ends.')
   for (let next = await coming; next.done !== true && !signal.aborted; next = await changes.next()) {
@@ -44,12 +49,14 @@ export async function show(context: Context, [id]: [string], options: Options): 
 }
 
 /** All of them, in pages from the first one on. */
-async function* all(session: SessionApi, { before, archived = false }: Options): AsyncGenerator<StoredMessage> {
+async function* all(session: SessionApi, { before, archived = false }: Options, damage: DamagedPlace[]): AsyncGenerator<StoredMessage> {
   // Whether there is such a message is told before anything is printed.
   if (before !== undefined) await session.messages({ before, archived, limit: 1 })
   for (let after: string | undefined; ; ) {
     const where = after === undefined ? { from: 'start' as const } : { after }
-    const { messages, more } = await session.messages({ ...where, archived, limit: LIMITS.pageMessages })
+    const page = await session.messages({ ...where, archived, limit: LIMITS.pageMessages })
+    const { messages, more } = page
+    damage.push(...page.damage)
     for (const message of messages) {
       if (message.id === before) return
       yield message
@@ -60,12 +67,19 @@ async function* all(session: SessionApi, { before, archived = false }: Options):
 }
 
 /** The last ones. They are read from the end, and may be more than a page. */
-async function* newest(session: SessionApi, limit: number, { before: end, archived = false }: Options): AsyncGenerator<StoredMessage> {
+async function* newest(
+  session: SessionApi,
+  limit: number,
+  { before: end, archived = false }: Options,
+  damage: DamagedPlace[],
+): AsyncGenerator<StoredMessage> {
   const pages: (readonly StoredMessage[])[] = []
   let before = end
   for (let left = limit; ; ) {
     const where = before === undefined ? {} : { before }
-    const { messages, more } = await session.messages({ ...where, archived, limit: Math.min(left, LIMITS.pageMessages) })
+    const page = await session.messages({ ...where, archived, limit: Math.min(left, LIMITS.pageMessages) })
+    const { messages, more } = page
+    damage.push(...page.damage)
     pages.unshift(messages)
     left -= messages.length
     before = messages[0]?.id
@@ -92,10 +106,15 @@ class Gaps {
   }
 }
 
-function warn(out: Output, id: string, damaged: boolean, missing: number): void {
+/** `missing`: how many depths were skipped, which is known even where a place cannot say how many messages it held. */
+async function report(out: Output, id: string, damaged: boolean, damage: readonly DamagedPlace[], missing: number): Promise<void> {
+  if (damage.length > 0) {
+    if (out.json) await out.result(damageField(damage))
+    return warnOfDamage(out, id, damage, missing)
+  }
   if (!damaged && missing === 0) return
-  const what = missing > 0 ? `${missing} messages of "${id}" cannot be read` : `"${id}" is damaged`
-  out.warn(`${what}. The others are complete. Run \`holdfast doctor\` to see where.`, { session_id: id, missing })
+  const what = missing === 0 ? `"${id}" is damaged` : `${missing === 1 ? '1 message is' : `${missing} messages are`} missing in "${id}"`
+  out.warn(`${what}. Run "holdfast doctor ${id}" to see where.`, { session_id: id, missing })
 }
 
 async function printChange({ out }: Context, session: SessionApi, change: Change, shown: ReadonlySet<string>): Promise<void> {

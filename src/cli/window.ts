@@ -1,9 +1,11 @@
 /** `context`: what would be sent to a model, within a budget of tokens. */
 import type { Format } from '../dialect/formats.ts'
 import type { Window } from '../store/window.ts'
+import { damageField } from '../wire/damage.ts'
 import { windowFields } from '../wire/tasks.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
+import { warnOfDamage } from './damage.ts'
 import { indented } from './message-text.ts'
 import { readable, roleOf } from './readable.ts'
 import { inLine, jsonLine } from './terminal.ts'
@@ -23,14 +25,15 @@ export async function window(context: Context, [id]: [string], { budget, format,
   // Whoever names the shape of a provider wants what can be sent to it: the messages, and nothing around them.
   else if (dialect !== undefined) for (const message of made.messages) await out.text(`${jsonLine(message)}\n`)
   else await out.text(textOf(made))
-  const { leftOut, tokens } = made
+  const { leftOut, tokens, damage } = made
+  warnOfDamage(out, id, damage)
   out.note(`About ${tokens} tokens${leftOut.length === 0 ? '' : `; left out: ${toldOf(leftOut)}`}.`)
 }
 
 /** Without what tells where each message comes from: that stands in the messages of `show`. */
 function fieldsOf(made: Window): object {
   const { origins: _, ...fields } = windowFields(made)
-  return fields
+  return { ...fields, ...damageField(made.damage) }
 }
 
 function textOf({ overview, abstracts, recalled, messages }: Window): string {

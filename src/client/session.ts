@@ -2,7 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import type { Entry } from '../session/records.ts'
 import type { Usage } from '../session/state.ts'
-import type { DamageReport } from '../store/damage.ts'
+import type { DamagedPlace, DamageReport } from '../store/damage.ts'
 import type { StoredEntry } from '../store/entries.ts'
 import type { TreeNode } from '../store/family.ts'
 import type { Change, FollowOptions } from '../store/follow.ts'
@@ -15,16 +15,17 @@ import type { ArchiveInfo, CommitOptions } from '../store/tasks.ts'
 import type { MessageRecord, Page, PageOptions, StoredMessage } from '../store/transcript.ts'
 import type { Window, WindowOptions } from '../store/window.ts'
 import type { Turn } from '../window/turns.ts'
+import { type AcceptedFields, DAMAGE_HEADER, damageIn, placeOf } from '../wire/damage.ts'
 import { type AppendedFields, type BatchFields, type PageFields, type StoredFields, storedMessage } from '../wire/messages.ts'
 import { archiveName, archiveNumber } from '../wire/names.ts'
 import { type TurnFields, turnOf, type UsageFields, usageOf, type WrittenFields } from '../wire/operations.ts'
-import { type SessionFields, type SharedFields, sessionInfo, type TreeFields, treeNode } from '../wire/sessions.ts'
+import { damageInTree, type SessionFields, type SharedFields, sessionInfo, type TreeFields, treeNode } from '../wire/sessions.ts'
 import { archiveInfo, type CommitFields, type WholeArchiveFields, type WindowFields, windowOf } from '../wire/tasks.ts'
 import type { CommittedApi, SessionApi } from './api.ts'
 import { descriptionFields } from './description.ts'
 import { changesIn, follow } from './follow.ts'
 import { RemoteTask } from './task.ts'
-import type { Asked, Transport } from './transport.ts'
+import type { Asked, Got, Transport } from './transport.ts'
 
 /** What a session has before it is there. */
 const ABSENT_VERSION = '0-00000000'
@@ -87,8 +88,8 @@ export class RemoteSession implements SessionApi {
 
   async messages({ limit, before, after, depth, from, archived, branch }: PageOptions = {}): Promise<Page> {
     const query = { limit, before, after, depth, from, branch, archived: archived === true ? 'include' : undefined }
-    const { messages, more } = await this.#ask<PageFields>('GET', '/messages', { query })
-    return { messages: messages.map(storedMessage), more }
+    const { result, damage } = await this.#read<PageFields>('/messages', { query })
+    return { messages: result.messages.map(storedMessage), more: result.more, damage }
   }
 
   async message(id: string): Promise<StoredMessage | undefined> {
@@ -146,7 +147,10 @@ export class RemoteSession implements SessionApi {
   }
 
   async tree(): Promise<TreeNode> {
-    return treeNode(await this.#ask<TreeFields>('GET', '/tree'))
+    const { result, headers } = await this.#get<TreeFields>('/tree')
+    const root = treeNode(result)
+    // Where only the header counts them, they are reported for the tree as a whole.
+    return damageInTree(root).length > 0 ? root : { ...root, damage: damageIn({}, headers.get(DAMAGE_HEADER)) }
   }
 
   async commit({ keep, keepTurns, tokenBudget, key, expect }: CommitOptions = {}): Promise<CommittedApi> {
@@ -165,11 +169,12 @@ export class RemoteSession implements SessionApi {
     return (await this.#ask<WholeArchiveFields[]>('GET', '/archives')).map(archiveInfo)
   }
 
-  async archive(number: number): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[] }) | undefined> {
+  async archive(number: number): ReturnType<SessionApi['archive']> {
     return orUndefined('archive_id', async () => {
       const path = `/archives/${archiveName(number)}`
-      const found = await this.#ask<WholeArchiveFields & { messages: StoredFields[] }>('GET', path, { query: { format: 'stored' } })
-      return { ...archiveInfo(found), messages: found.messages.map(storedMessage) }
+      const query = { format: 'stored' }
+      const { result, damage } = await this.#read<WholeArchiveFields & { messages: StoredFields[] }>(path, { query })
+      return { ...archiveInfo(result), messages: result.messages.map(storedMessage), damage }
     })
   }
 
@@ -181,7 +186,8 @@ export class RemoteSession implements SessionApi {
   async window({ budget, format, recall, countTokens }: WindowOptions = {}): Promise<Window> {
     if (countTokens !== undefined) throw new TypeError('A server counts tokens itself: leave out `countTokens`.')
     const query = { token_budget: budget, format: format ?? 'stored', recall }
-    return windowOf(await this.#ask<WindowFields>('GET', '/context', { query }))
+    const { result, damage } = await this.#read<WindowFields>('/context', { query })
+    return windowOf(result, damage)
   }
 
   async turn(): Promise<Turn> {
@@ -224,6 +230,11 @@ export class RemoteSession implements SessionApi {
     return this.#ask<DamageReport[]>('GET', '/damage')
   }
 
+  async acceptDamage({ key, expect }: WriteOptions = {}): ReturnType<SessionApi['acceptDamage']> {
+    const result = await this.#ask<AcceptedFields>('POST', '/accept-damage', { key, expect, body: {} })
+    return { version: result.version, duplicate: result.duplicate, accepted: result.accepted.map(placeOf) }
+  }
+
   async info(): Promise<SessionInfo> {
     return sessionInfo(await this.#ask<SessionFields>('GET', ''))
   }
@@ -254,6 +265,17 @@ export class RemoteSession implements SessionApi {
   async #write(method: string, path: string, asked: Asked): Promise<Written> {
     const { version, duplicate } = await this.#ask<WrittenFields>(method, path, asked)
     return { version, duplicate }
+  }
+
+  /** A read, with what it lacks. */
+  async #read<T extends object>(path: string, asked?: Asked): Promise<{ result: T; damage: readonly DamagedPlace[] }> {
+    const { result, headers } = await this.#get<T>(path, asked)
+    return { result, damage: damageIn(result, headers.get(DAMAGE_HEADER)) }
+  }
+
+  async #get<T>(path: string, asked?: Asked): Promise<Got<T>> {
+    await this.#following
+    return this.#transport.ask<T>('GET', `${this.#path}${path}`, asked)
   }
 
   async #ask<T>(method: string, path: string, asked?: Asked): Promise<T> {

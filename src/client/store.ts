@@ -20,6 +20,7 @@ import type { CreateOptions } from '../store/store.ts'
 import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
+import { DAMAGE_HEADER, damageIn, placesInHeader } from '../wire/damage.ts'
 import { type ImportedFields, importedOf } from '../wire/imports.ts'
 import { type PageFields, storedMessage } from '../wire/messages.ts'
 import {
@@ -49,6 +50,8 @@ import { type ConnectOptions, Transport } from './transport.ts'
 
 export interface RemoteExportOptions extends Omit<ExportOptions, 'onSession'> {
   readonly signal?: AbortSignal
+  /** Called before the first piece if the export lacks something, with the number of places. */
+  readonly onDamage?: (places: number) => void
 }
 
 /** A large file takes its time; it is safe to send it again. */
@@ -150,8 +153,8 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   async search(query: string, { kinds, session, from, to, ...rest }: SearchOptions = {}): Promise<SearchResult> {
     const times = { from: from?.toISOString(), to: to?.toISOString() }
     const asked = { q: query, kinds: kinds?.join(','), session_id: session, ...rest, ...times }
-    const { result } = await this.#transport.ask<FoundFields>('GET', '/search', { query: asked })
-    return { hits: result.hits.map(hitOf), lag: result.lag }
+    const { result, headers } = await this.#transport.ask<FoundFields>('GET', '/search', { query: asked })
+    return { hits: result.hits.map(hitOf), lag: result.lag, damage: damageIn(result, headers.get(DAMAGE_HEADER)) }
   }
 
   async stats(): Promise<Stats> {
@@ -245,9 +248,13 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   }
 
   /** Sessions as text, in pieces, as `store.export` makes it where the store is. */
-  export({ session, tree, format, redact, signal }: RemoteExportOptions = {}): AsyncGenerator<string> {
+  export({ session, tree, format, redact, signal, onDamage }: RemoteExportOptions = {}): AsyncGenerator<string> {
     const path = session === undefined ? '/export' : `/sessions/${encodeURIComponent(session)}/export`
-    return this.#transport.text(path, { query: { format, tree, redact }, signal })
+    const onHeaders = (headers: Headers): void => {
+      const places = placesInHeader(headers.get(DAMAGE_HEADER)).length
+      if (places > 0) onDamage?.(places)
+    }
+    return this.#transport.text(path, { query: { format, tree, redact }, signal, onHeaders })
   }
 
   /** Brings in the sessions of one file, plain or compressed; `name` is what it is called. Safe to repeat. */
@@ -265,11 +272,12 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
   async shared(token: string, options: PageOptions = {}): Promise<SharedView> {
     const { limit, before, after, depth, from } = options
     type Fields = PageFields & { title: string | null; granted_at: string; expires_at: string | null; message_count: number }
-    const { result } = await this.#transport.ask<Fields>('GET', `/shared/${encodeURIComponent(token)}`, {
+    const { result, headers } = await this.#transport.ask<Fields>('GET', `/shared/${encodeURIComponent(token)}`, {
       query: { limit, before, after, depth, from },
     })
+    const damage = damageIn(result, headers.get(DAMAGE_HEADER))
     const { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, messages, more } = result
-    return { title, grantedAt, expiresAt, messageCount, page: { messages: messages.map(storedMessage), more } }
+    return { title, grantedAt, expiresAt, messageCount, page: { messages: messages.map(storedMessage), more, damage } }
   }
 
   async whoami(): Promise<Caller> {

@@ -28,6 +28,8 @@ export interface Asked {
   readonly signal?: AbortSignal | undefined
   /** How long the server may take, if it is to wait. */
   readonly timeoutMs?: number
+  /** Called with the headers of a stream before its first piece. */
+  readonly onHeaders?: (headers: Headers) => void
 }
 
 export interface Got<T> {
@@ -98,7 +100,10 @@ export class Transport {
     // It stays under way until this is closed, or its reader lets go.
     const outcome = await this.#send('GET', path, asked, headers, this.#begin(asked.signal))
     if (outcome instanceof HoldfastError) throw outcome
-    if (outcome.ok && outcome.body !== null) return outcome.body as ReadableStream<Uint8Array>
+    if (outcome.ok && outcome.body !== null) {
+      asked.onHeaders?.(outcome.headers)
+      return outcome.body as ReadableStream<Uint8Array>
+    }
     const body = await parsed(outcome)
     throw body instanceof HoldfastError ? body : new HoldfastError('UNAVAILABLE', 'The server opened no stream.')
   }

@@ -43,6 +43,8 @@ export const SERVER_LIMITS = {
   cookieSeconds: 30 * 24 * 3600,
   /** Answers from this size on are compressed if the caller takes that. */
   compressBytes: 1024,
+  /** How much of an export is held to learn what it lacks before its header is sent. */
+  heldExportCharacters: 1024 * 1024,
   /** Messages that are looked through for the outputs of tools, from the newest on. */
   toolResultMessages: 10_000,
 } as const satisfies Record<string, number>

@@ -1,5 +1,6 @@
 /** The OpenAPI document, made from the route table. */
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
+import { mayReportDamage, resultOf } from './damage.ts'
 import type { Route } from './route.ts'
 import { ErrorEnvelope } from './schemas.ts'
 import { BASE } from './table.ts'
@@ -14,8 +15,15 @@ const WRITE_HEADERS = z.object({
   'if-match': z.string().optional().openapi({ description: 'the version that the session must still have' }),
 })
 
+const DAMAGE_HEADERS = z.object({
+  'holdfast-damage': z.string().optional().openapi({
+    description: 'in how many places the answer lacks something that was written; left out if it is whole',
+  }),
+})
+
 export function register(app: OpenAPIHono, route: Route): void {
-  const { method, path, tag, summary, scope, query, body, result } = route
+  const { method, path, tag, summary, scope, query, body } = route
+  const result = resultOf(route)
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const isStream = tag === 'events'
   const schema = isStream ? result : z.object({ status: z.literal('ok'), result })
@@ -35,6 +43,7 @@ export function register(app: OpenAPIHono, route: Route): void {
     responses: {
       200: {
         description: scope === 'anyone' ? 'Needs no key.' : `Needs the scope "${scope}".`,
+        ...(mayReportDamage(route) && !isStream ? { headers: DAMAGE_HEADERS } : {}),
         content: { [isStream ? 'text/event-stream' : 'application/json']: { schema } },
       },
       default: { description: 'What went wrong, and what to do.', content: { 'application/json': { schema: ErrorEnvelope } } },

@@ -4,6 +4,7 @@
  */
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import type { DamagedPlace } from '../store/damage.ts'
 import type { WriteOptions } from '../store/handle.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
@@ -32,6 +33,13 @@ export interface Answer {
   /** Of the session, for `ETag`. */
   readonly version?: string
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * What the answer lacks. It goes into the header, and into the result where that is an object. A GET of a session that says nothing here
+   * reports what is known to be damaged in that session.
+   */
+  readonly damage?: readonly DamagedPlace[]
+  /** The result already says where: only the header is added. */
+  readonly damageInResult?: boolean
 }
 
 export interface Route {
@@ -52,6 +60,8 @@ export interface Route {
   /** Instead of checking the body by its schema, which takes longer than appending it. */
   readonly checkBody?: (body: unknown) => unknown
   readonly result: z.ZodType
+  /** It reads messages of sessions that its path does not name, so its answer may report damage. Every GET of a session may. */
+  readonly readsMessages?: boolean
   /** How many messages a body adds: they count for the key that brings them. */
   readonly messages?: (body: unknown) => number
   /** Opens or closes a door: on the disk in the audit log before it is answered. */

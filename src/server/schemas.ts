@@ -7,6 +7,7 @@ import type { EntryFields, TurnFields, UsageFields, WrittenFields } from '../wir
 import type { FoundFields, StatsFields } from '../wire/search.ts'
 import type { SessionFields, SharedFields, TreeFields } from '../wire/sessions.ts'
 import type { ArchiveFields, CommitFields, MemoryFields, TaskFields, WholeArchiveFields, WindowFields } from '../wire/tasks.ts'
+import { DamagedPlaces } from './damage-schemas.ts'
 import { SCOPES } from './principal.ts'
 
 const text = z.string()
@@ -275,6 +276,7 @@ export const Tree: z.ZodType<TreeFields> = z
     title: nullable,
     status: z.enum(['ok', 'damaged', 'unreadable', 'deleted']),
     message_id: nullable,
+    damage: DamagedPlaces.optional(),
     children: z.array(z.lazy(() => Tree).openapi({ type: 'object', description: 'the same, of those that come from it' })),
   })
   .openapi('Tree')
@@ -307,9 +309,6 @@ export const Change = z
   })
   .openapi('Change') satisfies z.ZodType<Omit<ChangeFields, 'record'>>
 
-export const Damage = z
-  .object({ segment: count, offset: count, length: count, kind: z.enum(['torn', 'zeros', 'missing', 'rotten']) })
-  .openapi('Damage')
 export const Imported = z
   .object({
     source: text,

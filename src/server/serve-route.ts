@@ -11,6 +11,7 @@ import { Handle, type WriteOptions } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import { authenticate } from './authenticate.ts'
 import { headerOf, readJson } from './body.ts'
+import { damageHeader, knownDamage, withDamage } from './damage.ts'
 import { failureOf, okBody } from './envelope.ts'
 import { guard } from './guard.ts'
 import { SERVER_LIMITS } from './limits.ts'
@@ -79,7 +80,11 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   // What came together was read together (`body.ts`), and is answered together.
   if (body !== undefined) await endOfTurn()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
-  return !('result' in answer) ? answer : respond(c, trail, 200, okBody(answer.result), headersOf(parts, c, answer))
+  if (!('result' in answer)) return answer
+  const damage = answer.damage ?? knownDamage(route, call.store, trail.session)
+  if (damage.some(({ accepted }) => accepted !== true)) parts.metrics.damaged.inc()
+  const result = answer.damageInResult === true ? answer.result : withDamage(answer.result, damage)
+  return respond(c, trail, 200, okBody(result), { ...headersOf(parts, c, answer), ...damageHeader(damage) })
 }
 
 function callOf(
@@ -210,7 +215,7 @@ function headersOf({ guard: { origins } }: ServerParts, c: Context, { version, h
 export function corsHeaders(origin: string): Record<string, string> {
   return {
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': 'ETag, X-Request-Id, X-Next-Cursor, Link, Retry-After',
+    'access-control-expose-headers': 'ETag, X-Request-Id, X-Next-Cursor, Link, Retry-After, Holdfast-Damage',
     vary: 'Origin',
   }
 }

@@ -3,10 +3,10 @@
  * so, so every reader knows of the gap from then on, and no position is ever used twice.
  */
 import type { JsonObject } from '../record/record.ts'
-import { absent } from '../session/refusals.ts'
+import { absent, unexpected } from '../session/refusals.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
-import type { Handle, Written } from './handle.ts'
+import type { Handle, WriteOptions, Written } from './handle.ts'
 import type { Loss } from './tail.ts'
 
 export interface DamageAccepted extends Written {
@@ -15,8 +15,10 @@ export interface DamageAccepted extends Written {
 }
 
 /** NOT_FOUND if there is no such session. Where nothing is lost, or the loss was accepted before, nothing is written. */
-export async function acceptDamage(handle: Handle): Promise<DamageAccepted> {
+export async function acceptDamage(handle: Handle, { expect }: WriteOptions = {}): Promise<DamageAccepted> {
   const { replica } = handle.held
+  const before = await handle.state()
+  if (expect !== undefined && expect !== before.version) throw unexpected(expect, before)
   const loss = await replica.accept((state, lost) => ({
     type: 'damage.acknowledged',
     payload: { findings: [], gaps: [gapOf(state, lost)], ...identityOf(handle, state) } as unknown as JsonObject,

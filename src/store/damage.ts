@@ -1,6 +1,7 @@
 /** What cannot be read in a journal, from its beginning to its end. */
 import type { Journal } from '../engine/port.ts'
 import { history } from './history.ts'
+import type { Damage } from './tail.ts'
 
 export interface DamageReport {
   /** First position of the segment, which is also the name of its file. */
@@ -36,4 +37,9 @@ export async function damageOf(journal: Journal): Promise<DamageReport[]> {
     if (verdict.kind === 'damage') reports.push({ segment, offset: verdict.at - segment, length: verdict.length, kind: verdict.as })
   }
   return reports
+}
+
+/** What a replica knows to be damaged, as answers report it. A torn tail is not among it: it was never acknowledged. */
+export function knownPlaces(damage: readonly Damage[]): DamagedPlace[] {
+  return damage.flatMap(({ at, as }) => (as === 'torn' ? [] : [{ position: at, count: null, reason: as }]))
 }

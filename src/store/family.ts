@@ -7,6 +7,7 @@ import * as decide from '../session/decide.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
 import { admit, admitAmount } from './admission.ts'
+import { type DamagedPlace, knownPlaces } from './damage.ts'
 import { Handle } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
 
@@ -18,6 +19,8 @@ export interface TreeNode {
   readonly version: string
   /** The message that it began from. */
   readonly message: string | null
+  /** Where messages of this session are missing that were written. */
+  readonly damage: readonly DamagedPlace[]
   readonly children: readonly TreeNode[]
 }
 
@@ -81,7 +84,7 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
   const grow = async (handle: Handle, { kind, message }: Branch, parent?: string): Promise<TreeNode | undefined> => {
     const state = await stateOrFlag(handle)
     if (typeof state === 'string') {
-      return { session: handle.id, kind, title: null, status: state, version: ABSENT_VERSION, message, children: [] }
+      return { session: handle.id, kind, title: null, status: state, version: ABSENT_VERSION, message, damage: [], children: [] }
     }
     // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
     if (parent !== undefined && state.parent?.session !== parent) return undefined
@@ -90,8 +93,9 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
       const child = --left > 0 ? await grow(new Handle(root.parts, grant.session), grant, handle.id) : undefined
       if (child !== undefined) children.push(child)
     }
-    const { status, version } = infoOf(handle.id, state, handle.held.replica.damage)
-    return { session: handle.id, kind, title: state.title, status, version, message, children }
+    const { damage } = handle.held.replica
+    const { status, version } = infoOf(handle.id, state, damage)
+    return { session: handle.id, kind, title: state.title, status, version, message, damage: knownPlaces(damage), children }
   }
   return (await grow(root, { kind: 'root', message: null })) as TreeNode
 }

@@ -10,6 +10,7 @@ import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
 import { checkCount, checkId, invalid } from '../session/check.ts'
 import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
+import { type DamagedPlace, knownPlaces } from './damage.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
@@ -57,6 +58,8 @@ export interface SearchResult {
   readonly hits: readonly SearchHit[]
   /** Text that is not in the catalog yet, and was not looked at; null if there is none. */
   readonly lag: Lag | null
+  /** Places that were found and cannot be read, in whichever session. */
+  readonly damage: readonly DamagedPlace[]
 }
 
 const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
@@ -82,7 +85,14 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
       await setImmediate()
     }
   }
-  return { hits, lag }
+  const damage = hits
+    .map(({ session }) => session)
+    .filter((session, i, all) => all.indexOf(session) === i)
+    .flatMap((session) => {
+      const { engine, space, replicas } = parts
+      return knownPlaces(replicas.of(engine.name(space, session)).replica.damage).map((place) => ({ ...place, session }))
+    })
+  return { hits, lag, damage }
 }
 
 /** Asks the catalog. Without one there is no full text. */

@@ -22,7 +22,7 @@ import type { Turn } from '../window/turns.ts'
 import { acceptDamage, type DamageAccepted } from './accept-damage.ts'
 import { admit, admitAmount, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
-import { type DamageReport, damageOf } from './damage.ts'
+import { type DamagedPlace, type DamageReport, damageOf } from './damage.ts'
 import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
 import { type EraseMessageOptions, erase } from './erase.ts'
 import { exchange } from './exchange.ts'
@@ -280,11 +280,14 @@ export class Session {
   }
 
   /** One archive with its messages; undefined if there is none of that number. */
-  async archive(number: number): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[] }) | undefined> {
+  async archive(
+    number: number,
+  ): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[]; readonly damage: readonly DamagedPlace[] }) | undefined> {
     const archive = (await this.#handle.liveState()).archives.find((one) => one.number === number)
     if (archive === undefined) return undefined
     const transcript = await this.#handle.transcript()
-    return { ...(await archiveInfo(this.id, archive, transcript)), messages: await archiveMessages(archive, transcript) }
+    const messages = await archiveMessages(archive, transcript)
+    return { ...(await archiveInfo(this.id, archive, transcript)), messages, damage: transcript.damage }
   }
 
   /** Takes back what an archive added to the memories. */
@@ -362,12 +365,13 @@ export class Session {
 
   /**
    * Lets a session continue whose bytes vanished: reads keep reporting the gap, as accepted, and appends work again. Does nothing where nothing
-   * vanished. Restore the session from a backup first if there is one: what is restored later is refused.
+   * vanished, so it can be repeated. Restore the session from a backup first if there is one: what is restored later is refused.
    *
-   * @throws HoldfastError NOT_FOUND when there is no such session; DAMAGED when its files belong to another session.
+   * @throws HoldfastError NOT_FOUND when there is no such session; DAMAGED when its files belong to another session; CONFLICT when the session
+   * no longer has the version that `expect` names.
    */
-  acceptDamage(): Promise<DamageAccepted> {
-    return acceptDamage(this.#handle)
+  acceptDamage(options: WriteOptions = {}): Promise<DamageAccepted> {
+    return acceptDamage(this.#handle, options)
   }
 
   /** What there is to know of the session but for its messages. */

@@ -11,6 +11,7 @@ import type { InheritedKey } from '../session/command.ts'
 import { pastUpTo } from '../session/lineage.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import type { Archive, Past, Point, SessionState, Stretch } from '../session/state.ts'
+import { type DamagedPlace, knownPlaces } from './damage.ts'
 import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
 import type { Found } from './records.ts'
@@ -54,6 +55,8 @@ export interface Page {
   readonly messages: readonly StoredMessage[]
   /** Whether there are more in the direction of reading. */
   readonly more: boolean
+  /** Where messages are missing that were written; empty if the page is whole. */
+  readonly damage: readonly DamagedPlace[]
 }
 
 /** The record that holds a message. */
@@ -112,6 +115,7 @@ interface Cut {
 }
 
 export class Transcript {
+  readonly #parts: StoreParts
   readonly #session: string
   readonly #state: SessionState
   readonly #seen: Seen | undefined
@@ -120,6 +124,7 @@ export class Transcript {
 
   /** `seen`: what was read of this session's own journal just now. */
   constructor(parts: StoreParts, session: string, state: SessionState, seen?: Seen) {
+    this.#parts = parts
     this.#session = session
     this.#seen = seen
     this.#state = state
@@ -143,7 +148,13 @@ export class Transcript {
     }
     const more = messages.length > limit
     const page = messages.slice(0, limit)
-    return { messages: await this.#replacements.shown(forward ? page : page.reverse()), more }
+    return { messages: await this.#replacements.shown(forward ? page : page.reverse()), more, damage: this.damage }
+  }
+
+  /** What is known to be damaged in this session's journal. */
+  get damage(): readonly DamagedPlace[] {
+    const { engine, space, replicas } = this.#parts
+    return knownPlaces(replicas.of(engine.name(space, this.#session)).replica.damage)
   }
 
   /** Messages of some stretches, the newest first. */

@@ -9,6 +9,7 @@ import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
 import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
 import type { Item, Shown } from '../window/units.ts'
+import type { DamagedPlace } from './damage.ts'
 import { archiveInfo } from './tasks.ts'
 import type { StoredMessage, Transcript } from './transcript.ts'
 
@@ -34,6 +35,8 @@ export interface Window {
   readonly origins: readonly ({ readonly id: string; readonly at: string } | null)[]
   readonly tokens: number
   readonly leftOut: readonly LeftOut[]
+  /** Where messages are missing that were written. */
+  readonly damage: readonly DamagedPlace[]
   readonly stats: {
     readonly totalArchives: number
     readonly includedArchives: number
@@ -85,6 +88,7 @@ export async function windowOf(
     origins: format === undefined ? originsOf(window.messages, items) : [],
     tokens: window.tokens,
     leftOut: window.leftOut,
+    damage: transcript.damage,
     stats: {
       totalArchives: state.archives.length,
       includedArchives: included,

@@ -1,7 +1,9 @@
 /** Sessions as they stand in JSON, over HTTP and with `--json`; and back. */
+import type { DamagedPlace } from '../store/damage.ts'
 import type { TreeNode } from '../store/family.ts'
 import type { SessionInfo } from '../store/info.ts'
 import type { Shared } from '../store/shares.ts'
+import { damageField, damageIn } from './damage.ts'
 
 export type SessionFields = ReturnType<typeof sessionFields>
 
@@ -90,14 +92,25 @@ export interface TreeFields extends ReturnType<typeof nodeFields> {
 }
 
 /** One session of a tree, without those that come from it. */
-export function nodeFields({ session, version, kind, title, status, message }: TreeNode) {
-  return { session_id: session, version, kind, title, status, message_id: message }
+export function nodeFields({ session, version, kind, title, status, message, damage }: TreeNode) {
+  return { session_id: session, version, kind, title, status, message_id: message, ...damageField(damage) }
 }
 
 export function treeFields(node: TreeNode): TreeFields {
   return { ...nodeFields(node), children: node.children.map(treeFields) }
 }
 
-export function treeNode({ session_id, version, kind, title, status, message_id, children }: TreeFields): TreeNode {
-  return { session: session_id, version, kind, title, status, message: message_id, children: children.map(treeNode) }
+export function treeNode(fields: TreeFields): TreeNode {
+  const { session_id, version, kind, title, status, message_id, children } = fields
+  const damage = damageIn(fields, null)
+  return { session: session_id, version, kind, title, status, message: message_id, damage, children: children.map(treeNode) }
+}
+
+/** What is damaged anywhere in a tree. Every place names its session, but for those of the root itself. */
+export function damageInTree(root: TreeNode): DamagedPlace[] {
+  const below = (node: TreeNode): DamagedPlace[] => [
+    ...node.damage.map((place) => ({ session: node.session, ...place })),
+    ...node.children.flatMap(below),
+  ]
+  return [...root.damage, ...root.children.flatMap(below)]
 }

@@ -145,7 +145,7 @@ export function windowFields({ overview, abstracts, recalled, messages, origins,
   }
 }
 
-export function windowOf(fields: WindowFields): Window {
+export function windowOf(fields: WindowFields, damage: Window['damage']): Window {
   return {
     overview: fields.latest_archive_overview === '' ? null : fields.latest_archive_overview,
     abstracts: fields.pre_archive_abstracts.map(({ archive_id, abstract }) => ({ archive: archiveNumber(archive_id) ?? 0, abstract })),
@@ -155,6 +155,7 @@ export function windowOf(fields: WindowFields): Window {
     tokens: fields.estimatedTokens,
     stats: fields.stats,
     leftOut: fields.left_out,
+    damage,
   }
 }
 

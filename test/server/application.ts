@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import type { Engine } from '../../src/engine/port.ts'
 import { makeApp } from '../../src/server/app.ts'
+import { resultOf } from '../../src/server/damage.ts'
 import type { NewKey } from '../../src/server/keys.ts'
 import type { ServerParts } from '../../src/server/parts.ts'
 import type { Route } from '../../src/server/route.ts'
@@ -129,5 +130,5 @@ function routeOf(method: string, path: string): Route {
 
 /** Nothing may be missing, and nothing may be there that is not told. */
 function asTold(route: Route, result: unknown): void {
-  expect(route.result.parse(result), `what ${route.method} ${route.path} answers`).toEqual(result)
+  expect(resultOf(route).parse(result), `what ${route.method} ${route.path} answers`).toEqual(result)
 }

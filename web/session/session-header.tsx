@@ -11,6 +11,7 @@ import { useShortcuts } from '../shell/keyboard.ts'
 import { attempt, copy } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
 import { ActionsMenu } from './actions-menu.tsx'
+import { DamageBanner, useDamage, useNewestDamage } from './damage-banner.tsx'
 import { Tasks } from './tasks.tsx'
 
 export function SessionHeader({ id, info }: { readonly id: string; readonly info: SessionInfo | undefined }) {
@@ -52,7 +53,7 @@ export function SessionHeader({ id, info }: { readonly id: string; readonly info
           </>
         )}
       </div>
-      {info?.status === 'damaged' && <Damage id={id} />}
+      <Damage id={id} info={info} />
       <Tasks id={id} />
     </header>
   )
@@ -170,25 +171,10 @@ function Models({ id }: { readonly id: string }) {
   ))
 }
 
-function Damage({ id }: { readonly id: string }) {
-  const { data = [] } = useQuery({ queryKey: ['session', id, 'damage'], queryFn: async () => (await server.session(id)).damage() })
-  const bad = data.filter(({ kind }) => kind !== 'torn')
-  return (
-    <details className="damage">
-      <summary>
-        {bad.length === 0 ? 'Part of this session cannot be read.' : `${counted(bad.length, 'place')} of the journal cannot be read.`}{' '}
-        Everything else is whole.
-      </summary>
-      <ul>
-        {bad.map(({ segment, offset, length, kind }) => (
-          <li key={`${segment} ${offset}`}>
-            {kind}: {counted(length, 'byte')} at {full(offset)} of segment {segment}
-          </li>
-        ))}
-      </ul>
-      <p>
-        <code>holdfast doctor {id}</code> verifies it; a backup can bring the bytes back.
-      </p>
-    </details>
-  )
+/** A session is read as a whole only if it is known to be damaged; an accepted gap is known from the newest page. */
+function Damage({ id, info }: { readonly id: string; readonly info: SessionInfo | undefined }) {
+  const { data: places } = useDamage(id, info?.status === 'damaged')
+  const { data: accepted = [] } = useNewestDamage(id, info?.status === 'ok')
+  if (info?.status === 'damaged') return places === undefined ? null : <DamageBanner id={id} places={places} />
+  return info?.status === 'ok' && accepted.length > 0 ? <DamageBanner id={id} places={accepted} /> : null
 }

@@ -5,6 +5,7 @@ import { Link, useLocation, useSearchParams } from 'wouter'
 import { sessionPath } from '../shell/format.ts'
 import { messageOf } from '../shell/server.ts'
 import { AppendBox } from './append-box.tsx'
+import { DamageBanner } from './damage-banner.tsx'
 import { useDeeds } from './deeds.tsx'
 import { Deleted } from './deleted.tsx'
 import { Find } from './find.tsx'
@@ -35,6 +36,7 @@ function OneSession({ id, view }: { readonly id: string; readonly view: ViewName
       <main id="main" className="page">
         <h1>{id}</h1>
         <p role="alert">{messageOf(error)}</p>
+        {isVanished(error) && <DamageBanner id={id} places={NO_PLACES} whole />}
         <p>
           <Link href="/">All sessions</Link>
         </p>
@@ -95,4 +97,9 @@ function TranscriptView({ id }: { readonly id: string }) {
   )
 }
 
+function isVanished(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === 'DAMAGED' && error.details.reason === 'vanished'
+}
+
+const NO_PLACES: readonly never[] = []
 const NO_ARCHIVES: readonly never[] = []

@@ -8,10 +8,11 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
-import { type AdapterSession, type AdapterStore, newestMessages } from '../sessions.ts'
+import type { StoredMessage } from '../../store/transcript.ts'
+import { type AdapterSession, type AdapterStore, type DamageOptions, newestMessages, type OnDamage } from '../sessions.ts'
 import { StreamLog } from './stream-log.ts'
 
-export interface HoldfastChatOptions {
+export interface HoldfastChatOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: AdapterStore
   /** The id of the chat, and of the session that keeps it. */
@@ -35,23 +36,29 @@ export interface RespondOptions<M extends UIMessage> {
 export class HoldfastChat<M extends UIMessage = UIMessage> {
   readonly #session: Promise<AdapterSession>
   readonly #log: StreamLog
+  readonly #onDamage: OnDamage | undefined
 
-  constructor({ store, chatId }: HoldfastChatOptions) {
+  constructor({ store, chatId, onDamage }: HoldfastChatOptions) {
+    this.#onDamage = onDamage
     this.#session = store.session(chatId)
     // Whoever uses it is told.
     this.#session.catch(() => undefined)
     this.#log = new StreamLog(store, chatId)
   }
 
+  async #messages(): Promise<StoredMessage[]> {
+    return newestMessages(await this.#session, { onDamage: this.#onDamage })
+  }
+
   /** Every message of the chat, oldest first. */
   async load(): Promise<M[]> {
-    return (await newestMessages(await this.#session)).map(({ message }) => message as unknown as M)
+    return (await this.#messages()).map(({ message }) => message as unknown as M)
   }
 
   /** Adds a message, or gives the one with its id other content. */
   async add(message: M): Promise<void> {
     const session = await this.#session
-    const known = (await newestMessages(session)).find(({ id }) => id === message.id)
+    const known = (await this.#messages()).find(({ id }) => id === message.id)
     if (known === undefined) await session.append(message, { ids: [message.id] })
     else if (!isDeepStrictEqual(known.message, asJson(message))) await session.replace(message.id, message)
   }
@@ -59,7 +66,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
   /** Makes the chat what the client shows: adds and replaces messages, and leaves those that it no longer has on a branch of their own. */
   async save(messages: readonly M[]): Promise<void> {
     const session = await this.#session
-    const kept = await newestMessages(session)
+    const kept = await this.#messages()
     const other = messages.findIndex(({ id }, index) => kept[index]?.id !== id)
     const shared = other === -1 ? messages.length : other
     for (const [index, message] of messages.slice(0, shared).entries()) {

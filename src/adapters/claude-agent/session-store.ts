@@ -13,9 +13,19 @@ import {
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
 import type { SessionInfo } from '../../store/info.ts'
-import { type AdapterSession, type AdapterStore, begun, hasReason, ifKept, newestMessages, shortened } from '../sessions.ts'
+import {
+  type AdapterSession,
+  type AdapterStore,
+  begun,
+  type DamageOptions,
+  hasReason,
+  ifKept,
+  newestMessages,
+  type OnDamage,
+  shortened,
+} from '../sessions.ts'
 
-export interface HoldfastSessionStoreOptions {
+export interface HoldfastSessionStoreOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: AdapterStore
 }
@@ -40,10 +50,12 @@ interface Line {
 
 export class HoldfastSessionStore implements SessionStore {
   readonly #store: AdapterStore
+  readonly #onDamage: OnDamage | undefined
   /** Appends of one process to one transcript are kept in their order. */
   readonly #queues = new Map<string, Promise<unknown>>()
 
-  constructor({ store }: HoldfastSessionStoreOptions) {
+  constructor({ store, onDamage }: HoldfastSessionStoreOptions) {
+    this.#onDamage = onDamage
     this.#store = store
   }
 
@@ -92,7 +104,7 @@ export class HoldfastSessionStore implements SessionStore {
       if (next.done === true) break
       beside.unshift(next.value.value as unknown as Line)
     }
-    const messages = await newestMessages(session)
+    const messages = await newestMessages(session, { onDamage: this.#onDamage })
     const lines = beside.filter(({ behind }) => behind === 0).map(({ line }) => line)
     const behind = new Map<number, SessionStoreEntry[]>()
     for (const { line, behind: depth } of beside) behind.set(depth, [...(behind.get(depth) ?? []), line])

@@ -5,10 +5,10 @@
 import { BaseListChatMessageHistory } from '@langchain/core/chat_history'
 import { load } from '@langchain/core/load'
 import type { BaseMessage } from '@langchain/core/messages'
-import { type AdapterSession, type AdapterStore, ifThere, newestMessages } from '../sessions.ts'
+import { type AdapterSession, type AdapterStore, type DamageOptions, ifThere, newestMessages, type OnDamage } from '../sessions.ts'
 import { plainMessage } from './message.ts'
 
-export interface HoldfastChatMessageHistoryOptions {
+export interface HoldfastChatMessageHistoryOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: Pick<AdapterStore, 'session'>
   /** The id of the session; the first message creates it. */
@@ -18,16 +18,18 @@ export interface HoldfastChatMessageHistoryOptions {
 export class HoldfastChatMessageHistory extends BaseListChatMessageHistory {
   override lc_namespace = ['holdfast', 'adapters', 'langchain']
   readonly #session: Promise<AdapterSession>
+  readonly #onDamage: OnDamage | undefined
 
-  constructor({ store, sessionId }: HoldfastChatMessageHistoryOptions) {
+  constructor({ store, sessionId, onDamage }: HoldfastChatMessageHistoryOptions) {
     super()
+    this.#onDamage = onDamage
     this.#session = store.session(sessionId)
     // Whoever uses it is told.
     this.#session.catch(() => undefined)
   }
 
   async getMessages(): Promise<BaseMessage[]> {
-    const texts = (await newestMessages(await this.#session)).map(({ message }) => JSON.stringify(message))
+    const texts = (await newestMessages(await this.#session, { onDamage: this.#onDamage })).map(({ message }) => JSON.stringify(message))
     return Promise.all(texts.map((text) => plainMessage(text) ?? load<BaseMessage>(text)))
   }
 

@@ -5,7 +5,7 @@
 import { type BaseMessage, isBaseMessage } from '@langchain/core/messages'
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
 import { isSame, type Plain, plainMessage, plainOf } from '../langchain/message.ts'
-import { type AdapterSession, newestMessages } from '../sessions.ts'
+import { type AdapterSession, type DamageOptions, newestMessages, type OnDamage } from '../sessions.ts'
 
 /** Lists that are remembered, of all threads. */
 const REMEMBERED = 16
@@ -24,6 +24,11 @@ export const NO_MESSAGES: MessageList = { ids: [], texts: [], plain: [] }
 /** Lists by the session that holds them and their last message: a branch never changes, so what is remembered is never stale. */
 export class MessageLists {
   readonly #lists = new Map<string, MessageList>()
+  readonly #onDamage: OnDamage | undefined
+
+  constructor({ onDamage }: DamageOptions = {}) {
+    this.#onDamage = onDamage
+  }
 
   async read(session: AdapterSession, last: string): Promise<MessageList> {
     const known = this.#lists.get(nameOf(session, last))
@@ -31,7 +36,7 @@ export class MessageLists {
       this.remember(session, known)
       return known
     }
-    const messages = await newestMessages(session, { branch: last })
+    const messages = await newestMessages(session, { branch: last, onDamage: this.#onDamage })
     const texts = messages.map(({ message }) => JSON.stringify(message))
     const list = { ids: messages.map(({ id }) => id), texts, plain: texts.map(plainOf) }
     this.remember(session, list)

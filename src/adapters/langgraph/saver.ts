@@ -22,14 +22,14 @@ import { HoldfastError } from '../../errors.ts'
 import type { Json } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
 import { plainOf } from '../langchain/message.ts'
-import type { AdapterStore } from '../sessions.ts'
+import type { AdapterStore, DamageOptions } from '../sessions.ts'
 import { commonLength, MessageLists, messagesOf, NO_MESSAGES, textsOf } from './message-list.ts'
 import { type Packed, pack, unpack } from './packed.ts'
 import { prune } from './prune.ts'
 import { CHECKPOINTS, type Change, type CheckpointRow, digestOf, keyOf, TAG, Thread, VALUES, type ValueRef } from './thread.ts'
 import { putWrites, readWrites } from './writes.ts'
 
-export interface HoldfastSaverOptions {
+export interface HoldfastSaverOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: AdapterStore
   /** The channel whose messages are those of the session; `messages` unless told. */
@@ -48,11 +48,12 @@ const THREADS = 1000
 export class HoldfastSaver extends BaseCheckpointSaver {
   readonly #store: AdapterStore
   readonly #messagesChannel: string
-  readonly #lists = new MessageLists()
+  readonly #lists: MessageLists
   readonly #threads = new Map<string, Thread>()
 
-  constructor({ store, messagesChannel = 'messages', serde }: HoldfastSaverOptions) {
+  constructor({ store, messagesChannel = 'messages', serde, onDamage }: HoldfastSaverOptions) {
     super(serde)
+    this.#lists = new MessageLists({ onDamage })
     this.#store = store
     this.#messagesChannel = messagesChannel
   }

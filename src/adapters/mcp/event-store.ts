@@ -5,7 +5,7 @@
 import type { EventId, EventStore, StreamId } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import { HoldfastError } from '../../errors.ts'
-import type { AdapterSession, AdapterStore } from '../sessions.ts'
+import { type AdapterSession, type AdapterStore, reportDamage } from '../sessions.ts'
 
 export interface HoldfastEventStoreOptions {
   /** A store that was opened, or one at a server. */
@@ -42,6 +42,7 @@ export class HoldfastEventStore implements EventStore {
     const session = await this.#session(stream)
     for (let { after, more } = { after: parts.message, more: true }; more; ) {
       const page = await session.messages({ after, limit: 1000, archived: true })
+      reportDamage(session.id, page.damage)
       for (const { id, message } of page.messages) {
         await send(`${name}.${id}`, (message as { message: unknown }).message as JSONRPCMessage)
         after = id

@@ -10,7 +10,7 @@ import type { StoredMessage } from '../../store/transcript.ts'
 import type { Window } from '../../store/window.ts'
 import { foundFields } from '../../wire/search.ts'
 import { sessionFields } from '../../wire/sessions.ts'
-import { answer } from './answer.ts'
+import { answer, Damage, damageNote } from './answer.ts'
 import { completable, McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
 import { addWriteTools } from './write-tools.ts'
 
@@ -59,7 +59,13 @@ const Hit = z.object({
   snippet: z.string(),
   score: z.number(),
 })
-const Listed = z.object({ session_id: z.string(), title: z.string().nullable(), message_count: z.number(), updated_at: z.string() })
+const Listed = z.object({
+  session_id: z.string(),
+  title: z.string().nullable(),
+  message_count: z.number(),
+  updated_at: z.string().nullable(),
+  status: z.string(),
+})
 const Message = z.object({ id: z.string(), at: z.string(), role: z.string().nullable(), text: z.string(), message: z.looseObject({}) })
 
 function addReadTools(server: McpServer, store: McpStore): void {
@@ -69,12 +75,12 @@ function addReadTools(server: McpServer, store: McpStore): void {
       title: 'Search sessions',
       description: 'Finds messages, titles, summaries and memories by words, in all sessions or in one. Best first, with snippets.',
       inputSchema: { query: z.string().min(1), session_id: z.string().optional(), limit: z.number().int().min(1).max(100).default(20) },
-      outputSchema: { hits: z.array(Hit) },
+      outputSchema: { hits: z.array(Hit), damage: Damage },
       annotations: READS,
     },
     async ({ query, session_id: session, limit }) => {
-      const { hits } = foundFields(await store.search(query, { limit, ...(session === undefined ? {} : { session }) }))
-      return answer({ hits: hits.map((hit) => Hit.parse(hit)) })
+      const found = await store.search(query, { limit, ...(session === undefined ? {} : { session }) })
+      return answer({ hits: foundFields(found).hits.map((hit) => Hit.parse(hit)) }, found.damage)
     },
   )
   server.registerTool(
@@ -101,13 +107,13 @@ function addReadTools(server: McpServer, store: McpStore): void {
       title: 'Read a session',
       description: 'Messages of a session, oldest first: the newest ones, or those before one. Those in archives too.',
       inputSchema: { session_id: z.string(), limit: z.number().int().min(1).max(500).default(50), before: z.string().optional() },
-      outputSchema: { messages: z.array(Message), more: z.boolean() },
+      outputSchema: { messages: z.array(Message), more: z.boolean(), damage: Damage },
       annotations: READS,
     },
     async ({ session_id, limit, before }) => {
       const session = await store.session(session_id)
-      const { messages, more } = await session.messages({ limit, archived: true, ...(before === undefined ? {} : { before }) })
-      return answer({ messages: messages.map(messageFields), more })
+      const { messages, more, damage } = await session.messages({ limit, archived: true, ...(before === undefined ? {} : { before }) })
+      return answer({ messages: messages.map(messageFields), more }, damage)
     },
   )
   server.registerTool(
@@ -120,22 +126,22 @@ function addReadTools(server: McpServer, store: McpStore): void {
         token_budget: z.number().int().min(1).max(1_000_000).default(8000),
         recall: z.string().optional().describe('words: memories and older messages that match are added'),
       },
-      outputSchema: { text: z.string(), tokens: z.number(), left_out: z.number() },
+      outputSchema: { text: z.string(), tokens: z.number(), left_out: z.number(), damage: Damage },
       annotations: READS,
     },
     async ({ session_id, token_budget: budget, recall }) => {
       const window = await (await store.session(session_id)).window({ budget, ...(recall === undefined ? {} : { recall }) })
-      return answer({ text: textOf(window), tokens: window.tokens, left_out: window.leftOut.length })
+      return answer({ text: textOf(window), tokens: window.tokens, left_out: window.leftOut.length }, window.damage)
     },
   )
 }
 
 function addResources(server: McpServer, store: McpStore): void {
   const list = async () => ({
-    resources: (await store.list({ limit: 100 })).sessions.map(({ id, title, updatedAt, messageCount }) => ({
+    resources: (await store.list({ limit: 100 })).sessions.map(({ id, title, updatedAt, messageCount, status }) => ({
       uri: uriOf(id),
       name: title ?? id,
-      description: `${messageCount} messages, changed last at ${updatedAt}`,
+      description: `${messageCount} messages, changed last at ${updatedAt}${status === 'ok' ? '' : `, ${status}`}`,
       mimeType: 'text/markdown',
     })),
   })
@@ -145,8 +151,9 @@ function addResources(server: McpServer, store: McpStore): void {
     new ResourceTemplate(`${SCHEME}{id}`, { list, complete: { id: completionsIn(store) } }),
     about,
     async (uri) => {
-      const { messages } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
-      const text = messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
+      const { messages, damage } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
+      const note = damage.length === 0 ? '' : `> ${damageNote(damage)}\n\n`
+      const text = note + messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
       return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
     },
   )
@@ -212,8 +219,9 @@ function messageFields({ id, at, message }: StoredMessage) {
   return { id, at, role: role ?? null, text, message }
 }
 
-function textOf({ overview, abstracts, recalled, messages }: Window): string {
+function textOf({ overview, abstracts, recalled, messages, damage }: Window): string {
   const parts = [
+    ...(damage.length === 0 ? [] : [damageNote(damage)]),
     ...abstracts.map(({ abstract }) => `Earlier: ${abstract}`),
     ...(overview === null ? [] : [`Summary: ${overview}`]),
     ...recalled.map(({ text }) => `Recalled: ${text}`),

@@ -18,9 +18,17 @@ import type {
 import { HoldfastError } from '../../errors.ts'
 import type { Json } from '../../record/record.ts'
 import { fromJson, toJson } from '../bytes.ts'
-import { type AdapterSession, type AdapterStore, hasReason, ifThere, newestMessages } from '../sessions.ts'
+import {
+  type AdapterSession,
+  type AdapterStore,
+  type DamageOptions,
+  hasReason,
+  ifThere,
+  newestMessages,
+  type OnDamage,
+} from '../sessions.ts'
 
-export interface HoldfastSessionOptions {
+export interface HoldfastSessionOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: Pick<AdapterStore, 'session'>
   /** The id of the session; the first item creates it. */
@@ -30,8 +38,10 @@ export interface HoldfastSessionOptions {
 export class HoldfastSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
   readonly #sessionId: string
   readonly #session: Promise<AdapterSession>
+  readonly #onDamage: OnDamage | undefined
 
-  constructor({ store, sessionId }: HoldfastSessionOptions) {
+  constructor({ store, sessionId, onDamage }: HoldfastSessionOptions) {
+    this.#onDamage = onDamage
     this.#sessionId = sessionId
     this.#session = store.session(sessionId)
     // Whoever uses it is told.
@@ -45,7 +55,7 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
   /** All items, those that a commit has archived too; the newest if a limit is told. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return []
-    const messages = await newestMessages(await this.#session, limit === undefined ? {} : { limit })
+    const messages = await newestMessages(await this.#session, { onDamage: this.#onDamage, ...(limit === undefined ? {} : { limit }) })
     return messages.map(({ message }) => fromJson(message) as AgentInputItem)
   }
 
@@ -58,7 +68,7 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
   async popItem(): Promise<AgentInputItem | undefined> {
     const session = await this.#session
     for (;;) {
-      const [last] = await newestMessages(session, { limit: 1 })
+      const [last] = await newestMessages(session, { limit: 1, onDamage: this.#onDamage })
       if (last === undefined) return undefined
       // If another process was first, the last item is another one by now.
       if (await exchanged(session, [last.message], [])) return fromJson(last.message) as AgentInputItem
@@ -88,7 +98,7 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
     const session = await this.#session
     for (;;) {
-      const items = (await newestMessages(session)).map(({ message }) => message)
+      const items = (await newestMessages(session, { onDamage: this.#onDamage })).map(({ message }) => message)
       const mutated = mutations.reduce(mutate, items)
       const same = items.findIndex((item, index) => !isDeepStrictEqual(item, mutated[index]))
       if (same === -1) return

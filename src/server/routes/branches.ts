@@ -4,7 +4,7 @@ import type { JsonObject } from '../../record/record.ts'
 import type { TreeNode } from '../../store/family.ts'
 import type { Store } from '../../store/store.ts'
 import { turnFields, writtenFields } from '../../wire/operations.ts'
-import { snapshotFields, treeFields } from '../../wire/sessions.ts'
+import { damageInTree, snapshotFields, treeFields } from '../../wire/sessions.ts'
 import { given } from '../given.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
@@ -48,8 +48,9 @@ const tree = route({
     const { owner, session } = call.principal
     const root = await (await call.session()).tree()
     // Whoever is bound to one session, or to one owner, does not learn of others'.
-    if (session !== null) return { result: treeFields({ ...root, children: [] }) }
-    return { result: treeFields(owner === null ? root : await ownedOnly(call.store, root, owner)) }
+    const alone = session === null ? root : { ...root, children: [] }
+    const shown = owner === null ? alone : await ownedOnly(call.store, alone, owner)
+    return { result: treeFields(shown), damage: damageInTree(shown), damageInResult: true }
   },
 })
 

@@ -113,9 +113,11 @@ const window = route({
     const session = await call.session()
     const version = await session.version()
     const made = await session.window(given({ budget, recall, format: format === 'stored' ? undefined : format }))
+    const { damage } = made
     const fields = windowFields(made)
-    if (format !== undefined) return { result: fields, version }
-    return { result: { ...fields, messages: made.messages.map((message, i) => clientMessage(message, made.origins[i] ?? null)) }, version }
+    if (format !== undefined) return { result: fields, version, damage }
+    const messages = made.messages.map((message, i) => clientMessage(message, made.origins[i] ?? null))
+    return { result: { ...fields, messages }, version, damage }
   },
 })
 
@@ -147,9 +149,10 @@ const archive = route({
     const found = await session.archive(numberOf(call))
     if (found === undefined) throw noArchive(call.param('aid'))
     const fields = wholeArchiveFields(session.id, found)
-    if (call.query.format === 'stored') return { result: { ...fields, messages: found.messages.map(storedFields) } }
+    const { damage } = found
+    if (call.query.format === 'stored') return { result: { ...fields, messages: found.messages.map(storedFields) }, damage }
     const messages = found.messages.map((stored) => clientMessage(stored.message, stored))
-    return { result: { ...fields, abstract: fields.abstract ?? '', overview: fields.overview ?? '', messages } }
+    return { result: { ...fields, abstract: fields.abstract ?? '', overview: fields.overview ?? '', messages }, damage }
   },
 })
 

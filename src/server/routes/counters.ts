@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json } from '../../record/record.ts'
+import type { DamagedPlace } from '../../store/damage.ts'
 import type { Session } from '../../store/session.ts'
 import { usageFields, writtenFields } from '../../wire/operations.ts'
 import { type Route, route } from '../route.ts'
@@ -114,23 +115,24 @@ const counters = route({
     const session = await call.session()
     const info = await session.info()
     const archives = await session.archives()
+    const turns = await turnsIn(session)
     const result = {
       session_id: session.id,
-      total_turns: await turnsIn(session),
+      total_turns: turns.count,
       memories_extracted: archives.reduce((sum, { memories }) => sum + memories.length, 0),
       ...(await usedOf(session)),
       message_count: info.messageCount,
       total_message_count: info.totalMessageCount,
       commit_count: info.commitCount,
     }
-    return { result, version: info.version }
+    return { result, version: info.version, damage: turns.damage }
   },
 })
 
 /** What the user said is the beginning of a turn. Counts a bounded number of messages, the newest ones. */
-async function turnsIn(session: Session): Promise<number> {
-  const { messages } = await session.messages({ archived: true, limit: LIMITS.pageMessages })
-  return messages.filter(({ message }) => message.role === 'user').length
+async function turnsIn(session: Session): Promise<{ readonly count: number; readonly damage: readonly DamagedPlace[] }> {
+  const { messages, damage } = await session.messages({ archived: true, limit: LIMITS.pageMessages })
+  return { count: messages.filter(({ message }) => message.role === 'user').length, damage }
 }
 
 export const counterRoutes: readonly Route[] = [usage, recordUsage, used, counters]

@@ -177,7 +177,7 @@ const list = route({
     const session = await call.session()
     const version = await session.version()
     const page = await session.messages(given({ ...query, archived: archived === 'include' ? true : undefined }))
-    return { result: pageFields(page), version }
+    return { result: pageFields(page), version, damage: page.damage }
   },
 })
 

@@ -5,7 +5,7 @@ import type { SearchHit } from '../../store/search.ts'
 import { sessionUri } from '../../wire/names.ts'
 import { foundFields, statsFields } from '../../wire/search.ts'
 import { given } from '../given.ts'
-import { type Call, type Route, route } from '../route.ts'
+import { type Answer, type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 
 const KINDS = ['message', 'session', 'summary', 'memory'] as const
@@ -34,12 +34,13 @@ const search = route({
     archived: schemas.flag.optional().openapi({ description: 'only messages that an archive holds, or only live ones' }),
     limit: schemas.number.max(LIMITS.pageHits).optional(),
   }),
+  readsMessages: true,
   result: schemas.Found,
   handle: async ({ store, principal, query }) => {
     const { q, kinds: wanted, session_id: session, role, tag, from, to, archived, limit } = query
     const owner = principal.owner ?? query.owner
     const found = await store.search(q, given({ kinds: wanted, session, role, tag, owner, from, to, archived, limit }))
-    return { result: foundFields(found) }
+    return { result: foundFields(found), damage: found.damage }
   },
 })
 
@@ -56,7 +57,7 @@ const findBody = z.object({
 })
 
 /** As OpenViking's clients find: memories, and past messages in the place of what else they know. */
-async function find({ store, principal, body }: Call<unknown, z.output<typeof findBody>>): Promise<{ result: object }> {
+async function find({ store, principal, body }: Call<unknown, z.output<typeof findBody>>): Promise<Answer> {
   const { query, session_id, score_threshold } = body
   const limit = body.node_limit ?? body.limit ?? 10
   const types = body.context_type == null ? ['memory', 'resource'] : [body.context_type].flat()
@@ -65,11 +66,11 @@ async function find({ store, principal, body }: Call<unknown, z.output<typeof fi
   const isTold = session_id != null && principal.owner === null
   const owner = isTold ? ((await (await store.session(session_id)).info()).owner ?? undefined) : (principal.owner ?? undefined)
   const isEmpty = query.trim() === '' || wanted.length === 0 || limit === 0
-  const { hits } = isEmpty ? { hits: [] } : await store.search(query, { kinds: wanted, limit, ...given({ owner }) })
+  const { hits, damage } = isEmpty ? { hits: [], damage: [] } : await store.search(query, { kinds: wanted, limit, ...given({ owner }) })
   const found = hits.map((hit) => contextOf(hit, principal.user)).filter(({ score }) => score >= (score_threshold ?? 0))
   const memories = found.filter(({ context_type }) => context_type === 'memory')
   const resources = found.filter(({ context_type }) => context_type === 'resource')
-  return { result: { memories, resources, skills: [], total: found.length } }
+  return { result: { memories, resources, skills: [], total: found.length }, damage }
 }
 
 function contextOf(hit: SearchHit, user: string) {
@@ -97,6 +98,7 @@ const findRoute = (path: string, summary: string): Route =>
     scope: 'read',
     reach: 'own',
     body: findBody,
+    readsMessages: true,
     result: schemas.FindResult,
     handle: find,
   })

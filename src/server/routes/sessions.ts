@@ -5,13 +5,16 @@ import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import { absent } from '../../session/refusals.ts'
+import type { DamagedPlace, DamageReport } from '../../store/damage.ts'
 import type { SessionInfo } from '../../store/info.ts'
 import type { Session } from '../../store/session.ts'
 import { byCategory } from '../../store/tasks.ts'
+import { acceptedFields, DAMAGE_HEADER } from '../../wire/damage.ts'
 import { sessionUri } from '../../wire/names.ts'
 import { writtenFields } from '../../wire/operations.ts'
 import { sessionFields } from '../../wire/sessions.ts'
 import { type AutoCommitPolicy, keptPolicy, mergedPolicy, policyOf } from '../auto-commit-policy.ts'
+import { AcceptedDamage, Damage } from '../damage-schemas.ts'
 import { given } from '../given.ts'
 import { nextPage } from '../next-page.ts'
 import type { Principal } from '../principal.ts'
@@ -118,7 +121,8 @@ const list = route({
   method: 'get',
   path: '/sessions',
   tag: 'sessions',
-  summary: 'Sessions, those changed last first. The cursor of the next page stands in X-Next-Cursor and in Link.',
+  summary:
+    'Lists sessions, those changed last first. X-Next-Cursor and Link have the cursor of the next page; Holdfast-Damage counts the damaged sessions of this one.',
   scope: 'read',
   reach: 'own',
   query: z
@@ -142,6 +146,7 @@ const list = route({
     })
     .loose()
     .openapi({ description: 'metadata.<field>=<value> filters by metadata; a value is JSON if it can be, otherwise a text' }),
+  readsMessages: true,
   result: z.array(schemas.ListedSession),
   handle: async ({ c, store, principal, query }) => {
     const { limit = LIMITS.pageSessions, cursor, q, tag, parent, workspace, order, status, model, from, to, count } = query
@@ -155,7 +160,9 @@ const list = route({
       mod_time: info.updatedAt,
     }))
     const total = page.total === undefined ? {} : { 'x-total-count': String(page.total) }
-    return { result, headers: { ...total, ...(page.cursor === null ? {} : nextPage(c.req.url, page.cursor)) } }
+    const damaged = page.sessions.filter(({ status }) => status === 'damaged').length
+    const headers = { ...total, ...(damaged === 0 ? {} : { [DAMAGE_HEADER]: String(damaged) }) }
+    return { result, headers: { ...headers, ...(page.cursor === null ? {} : nextPage(c.req.url, page.cursor)) } }
   },
 })
 
@@ -182,10 +189,9 @@ const show = route({
   query: z.object({ auto_create: schemas.flag.optional() }),
   result: schemas.SessionDetails,
   handle: async (call) => {
-    const { principal, query, parts } = call
+    const { principal, query } = call
     const session = await call.session({ creates: query.auto_create === true })
     const info = await infoOrNew(call, session, query.auto_create === true)
-    if (info.status === 'damaged') parts.metrics.damaged.inc()
     const archives = await session.archives()
     const memories = archives.flatMap((archive) => archive.memories)
     const usage = await session.usage()
@@ -347,13 +353,35 @@ const damage = route({
   summary: 'What cannot be read in the journal of a session, and where. Reads all of it.',
   scope: 'read',
   reach: 'session',
-  result: z.array(schemas.Damage),
+  result: z.array(Damage),
   handle: async (call) => {
     const session = await call.session()
     // One that never was has no damage either, and must not be told from somebody else's.
     if ((await session.version()).startsWith('0-')) await session.info()
-    return { result: await session.damage() }
+    const result = await session.damage()
+    return { result, damage: result.flatMap(placeIn) }
   },
 })
 
-export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, happenings, damage]
+/** Half a line at the end was never acknowledged. */
+function placeIn({ segment, offset, kind }: DamageReport): DamagedPlace[] {
+  return kind === 'torn' ? [] : [{ position: segment + offset, count: null, reason: kind }]
+}
+
+const acceptDamage = route({
+  method: 'post',
+  path: '/sessions/{id}/accept-damage',
+  tag: 'sessions',
+  summary: 'Lets a session continue without what has vanished from its journal. Reads keep reporting the gap, as accepted.',
+  scope: 'write',
+  reach: 'session',
+  door: true,
+  result: AcceptedDamage,
+  handle: async (call) => {
+    const session = await call.session()
+    const accepted = await session.acceptDamage(call.write)
+    return { result: acceptedFields(session.id, accepted), version: accepted.version }
+  },
+})
+
+export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, happenings, damage, acceptDamage]

@@ -78,6 +78,7 @@ const open = route({
     depth: schemas.number.min(1).optional(),
     from: z.enum(['start', 'end']).optional(),
   }),
+  readsMessages: true,
   result: schemas.SharedSession,
   handle: async ({ c, parts, query, param }) => {
     // Whoever tries tokens is slowed down.
@@ -91,7 +92,7 @@ const open = route({
       parts.audit.count({ ...deed, request: '' })
     }
     const result = { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, ...pageFields(page) }
-    return { result, headers: UNLISTED }
+    return { result, headers: UNLISTED, damage: page.damage.map(({ session: _, ...place }) => place) }
   },
 })
 

@@ -3,7 +3,9 @@ import { z } from '@hono/zod-openapi'
 import { asText, type ToolResult, viewOf } from '../../dialect/message.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
+import type { DamagedPlace } from '../../store/damage.ts'
 import type { Session } from '../../store/session.ts'
+import { damageText, distinctPlaces } from '../../wire/damage.ts'
 import { sessionUri } from '../../wire/names.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -18,13 +20,15 @@ interface Output {
   readonly text: string
 }
 
-/** From the newest on, as far as one looks. */
-async function* outputsOf(session: Session): AsyncGenerator<Output> {
+/** The newest first, as many as the limit allows. Adds to `damage` what the pages lack. */
+async function* outputsOf(session: Session, damage: DamagedPlace[]): AsyncGenerator<Output> {
   const names = new Map<string, string>()
   let before: string | undefined
   for (let seen = 0; seen < SERVER_LIMITS.toolResultMessages; ) {
     const where = before === undefined ? {} : { before }
-    const { messages, more } = await session.messages({ ...where, archived: true, limit: LIMITS.pageMessages })
+    const page = await session.messages({ ...where, archived: true, limit: LIMITS.pageMessages })
+    const { messages, more } = page
+    damage.push(...page.damage)
     const waiting: ToolResult[] = []
     for (const { message } of messages) {
       const { calls, results } = viewOf(message)
@@ -38,10 +42,20 @@ async function* outputsOf(session: Session): AsyncGenerator<Output> {
   }
 }
 
-async function outputOf(call: Call): Promise<Output> {
+async function outputOf(call: Call): Promise<Output & { readonly damage: readonly DamagedPlace[] }> {
   const id = call.param('rid')
-  for await (const output of outputsOf(await call.session())) if (output.id === id) return output
+  const damage: DamagedPlace[] = []
+  for await (const output of outputsOf(await call.session(), damage)) {
+    if (output.id === id) return { ...output, damage: distinctPlaces(damage) }
+  }
+  if (damage.length > 0) throw mayBeDamaged(id, distinctPlaces(damage))
   throw new HoldfastError('NOT_FOUND', 'There is no such tool result in this session.', { details: { tool_result_id: id } })
+}
+
+/** It may have been in one of the places that cannot be read: then it is not known that there is no such output. */
+function mayBeDamaged(id: string, damage: readonly DamagedPlace[]): HoldfastError {
+  const message = `The tool result "${id}" was not found, and ${damageText(damage)}. Run "holdfast doctor" to see where.`
+  return new HoldfastError('DAMAGED', message, { details: { tool_result_id: id, reason: damage[0]?.reason } })
 }
 
 const list = route({
@@ -70,7 +84,8 @@ const list = route({
     const { tool_name, limit } = call.query
     const session = await call.session()
     const found: object[] = []
-    for await (const { id, name, text } of outputsOf(session)) {
+    const damage: DamagedPlace[] = []
+    for await (const { id, name, text } of outputsOf(session, damage)) {
       if (tool_name !== undefined && name !== tool_name) continue
       if (found.length >= limit) break
       const characters = Array.from(text).length
@@ -85,7 +100,7 @@ const list = route({
         offset_unit: OFFSET_UNIT,
       })
     }
-    return { result: { tool_results: found } }
+    return { result: { tool_results: found }, damage: distinctPlaces(damage) }
   },
 })
 
@@ -113,7 +128,7 @@ const read = route({
   }),
   handle: async (call) => {
     const { offset, limit, include_metadata = true } = call.query
-    const { id, name, text } = await outputOf(call)
+    const { id, name, text, damage } = await outputOf(call)
     const characters = Array.from(text)
     const end = limit === -1 ? characters.length : offset + limit
     return {
@@ -127,6 +142,7 @@ const read = route({
         has_more: end < characters.length,
         ...(include_metadata ? { metadata: { tool_name: name, mime_type: 'text/plain' } } : {}),
       },
+      damage,
     }
   },
 })
@@ -149,14 +165,14 @@ const search = route({
   }),
   handle: async (call) => {
     const { q, limit, context_chars } = call.query
-    const { id, text } = await outputOf(call)
+    const { id, text, damage } = await outputOf(call)
     const [wanted, all] = [q.toLowerCase(), text.toLowerCase()]
     const matches: object[] = []
     for (let at = all.indexOf(wanted); at !== -1 && matches.length < limit; at = all.indexOf(wanted, at + wanted.length)) {
       const snippet = text.slice(Math.max(0, at - context_chars), at + q.length + context_chars).toWellFormed()
       matches.push({ offset: Array.from(text.slice(0, at)).length, offset_unit: OFFSET_UNIT, snippet })
     }
-    return { result: { tool_result_id: id, matches } }
+    return { result: { tool_result_id: id, matches }, damage }
   },
 })
 

@@ -1,10 +1,14 @@
 /** Sessions in and out as bytes: exports of one session, and imports of what is sent. No path of the server is ever read. */
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
-import { EXPORT_FORMATS } from '../../store/export/export.ts'
+import { LIMITS } from '../../record/limits.ts'
+import type { DamagedPlace } from '../../store/damage.ts'
+import { EXPORT_FORMATS, type ExportOptions } from '../../store/export/export.ts'
+import type { Store } from '../../store/store.ts'
 import { bytesSources } from '../../transfer/bytes.ts'
 import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
 import { headerOf, readBytes } from '../body.ts'
+import { damageHeader } from '../damage.ts'
 import { given } from '../given.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { type Route, route } from '../route.ts'
@@ -37,7 +41,7 @@ const exportSession = route({
     const session = await call.session()
     await session.info()
     const { format, redact, tree } = query
-    return answer(format, store.export({ session: session.id, format, ...given({ redact, tree }) }))
+    return answer(format, await begin(store, { session: session.id, format, ...given({ redact, tree }) }))
   },
 })
 
@@ -51,12 +55,57 @@ const exportAll = route({
   long: true,
   query: exportQuery,
   result: z.string(),
-  handle: async ({ store, query: { format, redact } }) => answer(format, store.export({ format, ...given({ redact }) })),
+  readsMessages: true,
+  handle: async ({ store, query: { format, redact } }) => answer(format, await begin(store, { format, ...given({ redact }) })),
 })
 
-function answer(format: keyof typeof TYPES, pieces: AsyncGenerator<string>): Response {
+interface Begun {
+  readonly pieces: AsyncGenerator<string>
+  readonly damage: readonly DamagedPlace[]
+}
+
+/**
+ * Begins an export. The header is sent before the first byte, so the damage must be known by then: an export that is short is held until it
+ * ends. Of a longer one the session is read twice; of the whole space, those sessions that are known to be damaged.
+ */
+async function begin(store: Store, options: ExportOptions): Promise<Begun> {
+  const damage: DamagedPlace[] = []
+  const onSession = (_: string, places: readonly DamagedPlace[]): void => void damage.push(...places)
+  const pieces = store.export({ ...options, onSession })
+  const held: string[] = []
+  for (let size = 0; size < SERVER_LIMITS.heldExportCharacters; ) {
+    const { done, value } = await pieces.next()
+    if (done === true) return { pieces: rest(held, pieces), damage }
+    held.push(value)
+    size += value.length
+  }
+  return { pieces: rest(held, pieces), damage: await damageInExport(store, options) }
+}
+
+async function* rest(held: string[], pieces: AsyncGenerator<string>): AsyncGenerator<string> {
+  try {
+    for (let piece = held.shift(); piece !== undefined; piece = held.shift()) yield piece
+    yield* pieces
+  } finally {
+    await pieces.return(undefined)
+  }
+}
+
+async function damageInExport(store: Store, { session, tree }: ExportOptions): Promise<DamagedPlace[]> {
+  const damage: DamagedPlace[] = []
+  const onSession = (_: string, places: readonly DamagedPlace[]): void => void damage.push(...places)
+  const damaged = async (): Promise<string[]> =>
+    (await store.list({ status: 'damaged', limit: LIMITS.pageSessions })).sessions.map(({ id }) => id)
+  for (const id of session === undefined ? await damaged() : [session]) {
+    for await (const _ of store.export({ session: id, onSession, ...given({ tree }) }));
+  }
+  return damage
+}
+
+function answer(format: keyof typeof TYPES, { pieces, damage }: Begun): Response {
   return new Response(streamOf(pieces), {
     headers: {
+      ...damageHeader(damage),
       'content-type': TYPES[format],
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',

@@ -9,9 +9,9 @@ import type { Item } from '../../transfer/item.ts'
 import type { Redact } from '../../transfer/redact.ts'
 import { HTML_END, htmlArchive, htmlHead, htmlMessage, htmlStart } from '../../transfer/render/html.ts'
 import { markdownArchive, markdownHead, markdownMessage } from '../../transfer/render/markdown.ts'
+import type { DamagedPlace } from '../damage.ts'
 import type { TreeNode } from '../family.ts'
 import { redactorToRead } from '../fingerprint-key.ts'
-import type { SessionInfo } from '../info.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
 import type { StoredMessage } from '../transcript.ts'
@@ -29,8 +29,8 @@ export interface ExportOptions {
   readonly format?: ExportFormat
   /** Takes keys and passwords out of texts, as far as they look like such. */
   readonly redact?: boolean
-  /** Called with each session once it is written, and how many places of it could not be read. */
-  readonly onSession?: (session: string, damage: number) => void
+  /** Called with each session once it is written, and the places of it that could not be read. */
+  readonly onSession?: (session: string, damage: readonly DamagedPlace[]) => void
 }
 
 /** The text of an export, in pieces. */
@@ -131,11 +131,7 @@ async function* asPage(
     }
     if (format === 'markdown') yield '\n'
   }
-  options.onSession?.(session.id, damageIn(info))
-}
-
-function damageIn({ status }: SessionInfo): number {
-  return status === 'damaged' ? 1 : 0
+  options.onSession?.(session.id, (await session.messages({ limit: 1, archived: true })).damage)
 }
 
 async function* all(session: Session): AsyncGenerator<StoredMessage> {

@@ -24,6 +24,7 @@ import {
 } from '../../session/records.ts'
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
 import type { ArchiveOutcome, Item, SessionItem } from '../../transfer/item.ts'
+import type { DamagedPlace } from '../damage.ts'
 import { Handle } from '../handle.ts'
 import { history } from '../history.ts'
 import type { StoreParts } from '../parts.ts'
@@ -33,8 +34,8 @@ import { Transcript } from '../transcript.ts'
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const
 
 export class ItemReader {
-  /** Lines that could not be read. */
-  damage = 0
+  /** Places that could not be read. */
+  readonly damage: DamagedPlace[] = []
   readonly #parts: StoreParts
   readonly #handle: Handle
   /** The sessions that are exported with this one. */
@@ -59,7 +60,8 @@ export class ItemReader {
     yield [await this.#header()]
     for (const item of await this.#inherited()) yield [item]
     for await (const { verdict } of history(journal, { from: born })) {
-      if (verdict.kind === 'damage' && verdict.as !== 'torn' && verdict.at >= born) this.damage++
+      if (verdict.kind === 'damage' && verdict.as !== 'torn' && verdict.at >= born)
+        this.damage.push({ position: verdict.at, count: null, reason: verdict.as })
       if (verdict.kind !== 'counted' || verdict.at < born) continue
       if (verdict.at >= end) break
       const items = await this.#itemsOf(verdict.record, verdict.at)
