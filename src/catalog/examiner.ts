@@ -288,7 +288,7 @@ async function summariesSince(journal: Journal, archives: readonly Archive[], si
   const records = new Records(journal)
   for (const { number, status, ended, retracted } of archives) {
     if (status !== 'completed' || retracted || ended === null || ended < since) continue
-    const found = await records.at(ended)
+    const found = await records.eitherCopyAt(ended, 'commit.finished')
     if (found?.record.type !== 'commit.finished') continue
     const { owner, memories, abstract, overview } = found.record as unknown as CommitFinished
     summaries.push({ archive: number, position: ended, at: found.record.at, text: `${abstract}\n${overview}`, owner, memories })

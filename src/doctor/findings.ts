@@ -59,6 +59,10 @@ const KINDS = {
     'Its lines were verified, but nobody looked into them: open the store with its master key for that. If the key was destroyed, this session is gone.',
   ],
   acknowledged: ['note', 'Somebody has taken note of this damage: what stood here is gone, and nothing needs to be done.'],
+  'lost-copy': [
+    'note',
+    'One of the two copies of this record is not what was written; the other one is intact, and nothing is lost. Check the disk.',
+  ],
   torn: ['note', 'A writer died here, or is at work: nothing acknowledged is lost, and nothing needs to be done.'],
   unwritten: ['note', 'This never reached the disk, as after a power loss: nothing that was acknowledged stood here.'],
   carried: ['note', 'What was lost here stands again at the beginning of the next segment: nothing needs to be done.'],

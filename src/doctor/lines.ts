@@ -6,7 +6,7 @@ import type { Chunk, Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Counted, JournalFold } from '../record/fold.ts'
 import type { Line } from '../record/line.ts'
-import { type Address, type JournalRecord, type JsonObject, WRITTEN_TWICE } from '../record/record.ts'
+import { type Address, isWrittenTwice, type JournalRecord, type JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
 import { apply } from '../session/fold.ts'
 import { sessionModel } from '../session/model.ts'
@@ -182,6 +182,7 @@ export class LineCheck {
     if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
     if (verdict.kind === 'damage') this.#stretch.spoil({ ...verdict, segment, as: isRest(line) ? 'torn' : verdict.as }, isOfElsewhere(line))
     else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
+    else if (verdict.kind === 'nothing' && verdict.why === 'repeated') this.#stretch.repeat(line.at)
     if (!placed) return
     yield* this.#settle()
     yield* this.#count(this.#formerly.size === 0 ? verdict : this.#asWritten(verdict))
@@ -233,7 +234,7 @@ export class LineCheck {
     const { record, at, end, crc } = counted
     const { segment } = this.#fold
     const place = { segment, offset: at - segment, length: end - at }
-    if (!this.#stretch.follow(record.prev, crc, WRITTEN_TWICE.has(record.type)))
+    if (!this.#stretch.follow(record.prev, crc, isWrittenTwice(record) ? { at, end: end - 1 } : undefined))
       yield {
         kind: 'missing-record',
         place: { ...place, length: 0 },

@@ -6,8 +6,11 @@
  *                      there, the writer had seen nothing in the spoiled stretch
  *   the carried lines  after a failed sync the next segment repeats them, so what is spoiled from there on is not lost
  *   the checkpoint     if it tells what the records that are left come to, whoever made it had seen no more than they
+ *
+ * The chain also shows that a spoiled line is one of the two copies of a record whose other copy can be read: then nothing is lost.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { type Extent, firstCopy, secondCopy } from '../record/copies.ts'
 import type { DamageKind } from '../record/line.ts'
 import type { SessionState } from '../session/state.ts'
 import type { FindingKind, Problem } from './findings.ts'
@@ -25,6 +28,8 @@ export interface Spoiled {
   readonly prev: string | undefined
   /** Whether the next record knew of one that is not there; undefined while there was none. */
   broken: boolean | undefined
+  /** It is one copy of a record whose other copy can be read. */
+  copy: boolean
 }
 
 /** The checkpoint at the end of a stretch. */
@@ -51,6 +56,10 @@ export class Stretch {
   #spoiled: Spoiled[] = []
   /** A record is gone and nothing shows where it stood. */
   #gap = false
+  /** What was taken for the first copy of the last record. */
+  #first: readonly Spoiled[] = []
+  /** Where the second copy of the last record must stand, and the crc of the record. */
+  #second: (Extent & { readonly crc: string }) | undefined
 
   constructor(state: SessionState | undefined, prev: string | undefined) {
     this.state = state
@@ -73,18 +82,34 @@ export class Stretch {
   }
 
   spoil(spoiled: Pick<Spoiled, 'segment' | 'at' | 'length' | 'as'>, elsewhere = false): void {
-    this.#spoiled.push({ ...spoiled, elsewhere, prev: this.prev, broken: undefined })
+    const { at, length } = spoiled
+    const copy = this.#second !== undefined && at >= this.#second.at && at + length <= this.#second.end
+    this.#spoiled.push({ ...spoiled, elsewhere, prev: this.prev, broken: undefined, copy })
   }
 
-  /** Takes in a record that names the one before it. False if that one is gone and nothing spoiled stands in its place. */
-  follow(prev: string, crc: string, hasTwoCopies: boolean): boolean {
+  /**
+   * Takes in a record that names the one before it. `twice`: the line of a record that was written twice. False if the record before is
+   * gone and nothing spoiled stands in its place.
+   */
+  follow(prev: string, crc: string, twice?: Extent): boolean {
     const fits = this.prev === undefined || prev === this.prev
     const open = this.#close(!fits)
+    this.#first = twice !== undefined && fits ? spoiledIn(open, firstCopy(twice), twice.at) : []
+    for (const spoiled of this.#first) spoiled.copy = true
+    this.#second = twice === undefined ? undefined : { ...secondCopy(twice), crc }
     // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
-    this.prev = open && hasTwoCopies ? undefined : crc
-    if (fits || open) return true
+    this.prev = open.length > 0 && twice !== undefined ? undefined : crc
+    if (fits || open.length > 0) return true
     this.#gap = true
     return false
+  }
+
+  /** The second copy of a record that was taken in. If it is the last one, nothing that was spoiled before that is a copy of it. */
+  repeat(at: number): void {
+    if (at !== this.#second?.at) return
+    for (const spoiled of this.#first) spoiled.copy = false
+    this.prev ??= this.#second.crc
+    this.#second = undefined
   }
 
   /** What is to be told of this stretch, given the checkpoint behind it, if there is one. */
@@ -96,24 +121,38 @@ export class Stretch {
       const { segment, at, length } = spoiled
       yield { kind: kindOf(spoiled, agrees === true), place: { segment, offset: at - segment, length }, spoiled }
     }
-    if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
+    if (witness === undefined || this.#spoiled.some(({ copy }) => !copy) || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
     const wrong = this.state !== undefined && witness.state !== undefined && !isDeepStrictEqual(this.state, witness.state)
     if (wrong && !breaks) yield { kind: 'wrong-checkpoint', place }
     if (agrees !== true && breaks) yield { kind: 'missing-record', place, detail: 'The last record before this checkpoint is not there.' }
   }
 
-  /** The gap ends here. Where several things are spoiled in it, a line that looks torn is the last to be blamed. False if nothing is. */
-  #close(broken: boolean): boolean {
+  /** The gap ends here. Where several things are spoiled in it, a line that looks torn is the last to be blamed. Returns what is spoiled in it. */
+  #close(broken: boolean): readonly Spoiled[] {
     const open = this.#spoiled.filter((spoiled) => spoiled.broken === undefined)
     const blamed = open.filter(({ as }) => as !== 'torn')
+    const copies = open.filter(({ copy }) => copy)
+    // Another record may stand where the second copy never was, if its writer died between the two: then the chain breaks, or its length differs.
+    const areCopies = !broken && copies[0]?.at === this.#second?.at && endOf(copies.at(-1)) === this.#second?.end
     for (const spoiled of open) {
       spoiled.broken = broken && (blamed.length === 0 || blamed.includes(spoiled))
+      spoiled.copy &&= areCopies
       // Where writers got into one another's lines, and nobody misses any, what stands beside a torn one is a piece too.
       spoiled.elsewhere ||= !broken && blamed.length < open.length
     }
-    return open.length > 0
+    return open
   }
+}
+
+/** What is spoiled where a line stood, up to the line behind it, if its first byte is the first that is spoiled. */
+function spoiledIn(spoiled: readonly Spoiled[], line: Extent | undefined, next: number): readonly Spoiled[] {
+  const inside = line === undefined ? [] : spoiled.filter(({ at }) => at >= line.at && at < next)
+  return inside[0]?.at === line?.at ? inside : []
+}
+
+function endOf(spoiled: Spoiled | undefined): number | undefined {
+  return spoiled === undefined ? undefined : spoiled.at + spoiled.length
 }
 
 /** That a session is purged is said by a seal, whose loss alone costs nothing. */
@@ -128,7 +167,8 @@ export function isCarried({ at, length, as, prev }: Spoiled, carried: Carried): 
 }
 
 /** `agrees`: the next checkpoint knows of nothing that is not there. */
-function kindOf({ as, elsewhere, prev, broken }: Spoiled, agrees: boolean): FindingKind {
+function kindOf({ as, elsewhere, prev, broken, copy }: Spoiled, agrees: boolean): FindingKind {
+  if (copy && as !== 'torn') return 'lost-copy'
   if (as === 'missing') return agrees ? 'unwritten' : 'cut-short'
   if (as === 'zeros') return broken && !agrees ? 'lost-page' : 'unwritten'
   // A line whose newline rotted ends with the next lead-in, and looks like one that was torn.

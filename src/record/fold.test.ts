@@ -53,7 +53,7 @@ function sealed(text: string): Buffer {
   return Buffer.from(`${text},"crc":"${crc32(text).toString(16).padStart(8, '0')}"}\n`)
 }
 
-const NEWER = sealed('{"v":2,"type":"from the future"')
+const NEWER = sealed('{"v":3,"type":"from the future"')
 
 let page: Page
 beforeEach(() => {
@@ -144,8 +144,8 @@ describe('rule 4: a newer version', () => {
   test('stops the fold, also as a checkpoint, and also in another place than it says', () => {
     const refused = expect.objectContaining({ code: 'UNSUPPORTED_VERSION' })
     expect(() => page.raw(NEWER)).toThrow(refused)
-    expect(() => new Page(50).raw(sealed('{"v":2,"type":"checkpoint","base":50'))).toThrow(refused)
-    expect(() => new Page().raw(sealed('{"v":3,"id":"x","at":"","type":"messages.appended","pos":99'))).toThrow(refused)
+    expect(() => new Page(50).raw(sealed('{"v":3,"type":"checkpoint","base":50'))).toThrow(refused)
+    expect(() => new Page().raw(sealed('{"v":4,"id":"x","at":"","type":"messages.appended","pos":99'))).toThrow(refused)
   })
 })
 

@@ -17,6 +17,7 @@
  */
 import { type DamageKind, decodeLine, type Line, openRecord, type Place } from './line.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
+import { epochOf } from './watermark.ts'
 
 export interface Counted {
   readonly kind: 'counted'
@@ -174,6 +175,8 @@ export class JournalFold {
   missing(next: number): Damaged | undefined {
     const at = this.seal?.next ?? next
     if (!this.#begun || at >= this.#successor || this.#successor === Number.POSITIVE_INFINITY) return undefined
+    // A journal continues in a later epoch only where a loss was accepted, which says itself what was lost.
+    if (epochOf(this.#successor) > epochOf(at)) return undefined
     return { kind: 'damage', at, length: this.#successor - at, as: 'missing' }
   }
 

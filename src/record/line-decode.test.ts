@@ -121,12 +121,12 @@ describe('a line whose checksum fits and that is still no record is damage', () 
 })
 
 describe('a newer version', () => {
-  const newer = sealed('{"v":2,"what":"nobody here knows"')
+  const newer = sealed('{"v":3,"what":"unknown here"')
 
   test('is refused, not skipped, and says what would help', () => {
     const decode = () => decodeLine(newer)
     expect(decode).toThrow(HoldfastError)
-    expect(decode).toThrow(expect.objectContaining({ code: 'UNSUPPORTED_VERSION', details: { found: 2, supported: 1 } }))
+    expect(decode).toThrow(expect.objectContaining({ code: 'UNSUPPORTED_VERSION', details: { found: 3, supported: 2 } }))
     expect(decode).toThrow('Use a newer Holdfast')
   })
 
@@ -137,8 +137,8 @@ describe('a newer version', () => {
 
   test('is not seen in a line of this version that lost one bit of its version', () => {
     const bytes = line()
-    const at = bytes.indexOf('"v":1') + 4
-    const three = flip(bytes, at * 8 + 1)
+    const at = bytes.indexOf('"v":2') + 4
+    const three = flip(bytes, at * 8)
     expect(three.toString()).toContain('"v":3')
     expect(decodeLine(three)).toEqual({ kind: 'damage', as: 'rotten' })
   })

@@ -96,7 +96,7 @@ describe('half a character becomes U+FFFD on the way in', () => {
   test('and the fields around it keep their order and values', () => {
     const payload = { b: 1, a: '\ud800', __proto__: null, n: [null, true, 1.5e300] }
     expect(JSON.stringify(decode(lineOf({ ...DRAFT, payload: payload as unknown as JsonObject })))).toMatch(
-      /^{"v":1,"id":"id","at":"[^"]+","type":"messages.appended","b":1,"a":"\ufffd","n":\[null,true,1.5e\+300\],"prev":"","pos":2,"crc":/,
+      /^{"v":2,"id":"id","at":"[^"]+","type":"messages.appended","b":1,"a":"\ufffd","n":\[null,true,1.5e\+300\],"prev":"","pos":2,"crc":/,
     )
   })
 })

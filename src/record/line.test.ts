@@ -4,7 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
 import { decodeLine, encodeBody, encodeCheckpoint, Group, LEAD_IN, splitLines } from './line.ts'
 import type { Draft, RecordType } from './record.ts'
-import { WRITTEN_TWICE } from './record.ts'
+import { FORMAT_VERSION, isWrittenTwice, RECORD_TYPES, WRITTEN_TWICE } from './record.ts'
 
 const AT = '2026-11-15T09:30:00.123Z'
 
@@ -25,23 +25,23 @@ function readBack(bytes: Uint8Array, at: number) {
 describe('a line', () => {
   /** Written by hand, with the checksum of another implementation: a change here makes every journal in the world unreadable. */
   const GOLDEN =
-    '{"v":1,"id":"0198f000-0000-7000-8000-000000000001","at":"2026-11-15T09:30:00.123Z","type":"messages.appended",' +
-    '"text":"héllo 🦀","parent":[4103,0],"prev":"9c1f02aa","pos":4711,"crc":"6981b1ed"}'
+    '{"v":2,"id":"0198f000-0000-7000-8000-000000000001","at":"2026-11-15T09:30:00.123Z","type":"messages.appended",' +
+    '"text":"héllo 🦀","parent":[4103,0],"prev":"9c1f02aa","pos":4711,"crc":"a35e4a58"}'
 
   test('has the bytes that the format says', () => {
     const group = new Group(4709, '9c1f02aa')
     const id = '0198f000-0000-7000-8000-000000000001'
     const place = group.add(encodeBody({ id, at: AT, type: 'messages.appended', payload: { text: 'héllo 🦀' }, parent: [4103, 0] }))
     expect(group.bytes.toString()).toBe(` \n${GOLDEN}\n`)
-    expect(place).toEqual({ at: 4711, end: 4711 + Buffer.byteLength(GOLDEN) + 1, crc: '6981b1ed' })
+    expect(place).toEqual({ at: 4711, end: 4711 + Buffer.byteLength(GOLDEN) + 1, crc: 'a35e4a58' })
   })
 
   test('is read as the record that was written', () => {
     expect(decodeLine(Buffer.from(GOLDEN))).toEqual({
       kind: 'record',
-      crc: '6981b1ed',
+      crc: 'a35e4a58',
       record: {
-        v: 1,
+        v: 2,
         id: '0198f000-0000-7000-8000-000000000001',
         at: AT,
         type: 'messages.appended',
@@ -49,9 +49,14 @@ describe('a line', () => {
         parent: [4103, 0],
         prev: '9c1f02aa',
         pos: 4711,
-        crc: '6981b1ed',
+        crc: 'a35e4a58',
       },
     })
+  })
+
+  test('of format 1 is read as it was written', () => {
+    const first = GOLDEN.replace('"v":2', '"v":1').replace('"a35e4a58"', '"6981b1ed"')
+    expect(decodeLine(Buffer.from(first))).toMatchObject({ kind: 'record', crc: '6981b1ed', record: { v: 1, text: 'héllo 🦀', pos: 4711 } })
   })
 
   test('of a checkpoint names the segment that it opens in place of a position', () => {
@@ -64,10 +69,10 @@ describe('a line', () => {
       state: { count: 3 },
     })
     expect(line.toString()).toBe(
-      '{"v":1,"id":"0198f000-0000-7000-8000-000000000002","at":"2026-11-15T09:31:00.000Z","type":"checkpoint","base":262144,' +
-        '"carries":0,"state":{"count":3},"prev":"9c1f02aa","crc":"4f7166e4"}\n',
+      '{"v":2,"id":"0198f000-0000-7000-8000-000000000002","at":"2026-11-15T09:31:00.000Z","type":"checkpoint","base":262144,' +
+        '"carries":0,"state":{"count":3},"prev":"9c1f02aa","crc":"753aba60"}\n',
     )
-    expect(decodeLine(line.subarray(0, -1))).toMatchObject({ kind: 'record', crc: '4f7166e4', record: { base: 262_144, carries: 0 } })
+    expect(decodeLine(line.subarray(0, -1))).toMatchObject({ kind: 'record', crc: '753aba60', record: { base: 262_144, carries: 0 } })
   })
 
   test('keeps a checksum that begins with zeros at eight digits', () => {
@@ -122,11 +127,26 @@ describe('a group', () => {
   })
 
   test('writes every other type once', () => {
-    for (const type of ['messages.appended', 'segment.sealed', 'share.granted', 'head.moved'] as const) {
+    const once = RECORD_TYPES.filter((type) => !WRITTEN_TWICE.has(type))
+    expect(once).toEqual(['messages.appended', 'message.replaced', 'entry.put', 'commit.leased', 'segment.sealed', 'checkpoint'])
+    for (const type of once.filter((one) => one !== 'checkpoint')) {
       const group = new Group(0, '')
       group.add(encodeBody(draft(type)))
       expect(readBack(group.bytes, 0).records).toHaveLength(1)
     }
+  })
+
+  test('writes a type that this version does not know twice, as the rule says', () => {
+    const group = new Group(0, '')
+    group.add(encodeBody(draft('ghost.seen' as RecordType)))
+    expect(readBack(group.bytes, 0).records).toHaveLength(2)
+  })
+
+  test('of format 1 had two copies of fewer types', () => {
+    const twice = RECORD_TYPES.filter((type) => isWrittenTwice({ v: 1, type }))
+    expect(twice).toHaveLength(7)
+    expect(twice.every((type) => isWrittenTwice({ v: FORMAT_VERSION, type }))).toBe(true)
+    expect(isWrittenTwice({ v: 1, type: 'session.described' })).toBe(false)
   })
 
   test('that belongs elsewhere is built again from the same bodies, with nothing but its end changed', () => {

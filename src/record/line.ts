@@ -9,11 +9,11 @@ import { LIMITS } from './limits.ts'
 import {
   type Draft,
   FORMAT_VERSION,
+  isWrittenTwice,
   type JournalRecord,
   type JsonObject,
   type RecordType,
   type TextAround,
-  WRITTEN_TWICE,
 } from './record.ts'
 import { isSealed, type Open, type Sealing } from './sealing.ts'
 
@@ -181,8 +181,8 @@ function sizeOf(body: Body): number {
   return LEAD_IN.length + body.length * copiesOf(body) + STAMP_BYTES
 }
 
-function copiesOf(body: Body): number {
-  return WRITTEN_TWICE.has(body.draft.type) ? 2 : 1
+function copiesOf({ draft: { type } }: Body): number {
+  return isWrittenTwice({ v: FORMAT_VERSION, type }) ? 2 : 1
 }
 
 export interface CheckpointDraft {

@@ -2,7 +2,7 @@
  * How the records of one journal are sealed, where a store is encrypted. A sealed line keeps what the protocol needs in the open (its head, its stamp,
  * and the few fields that name the journal or tell what was written over) and has everything else as text that only a key can read:
  *
- *     {"v":1,"id":"0198…","at":"…","type":"messages.appended","sealed":"<key>","keys":[…],"messages":["…","…"],"data":"…","prev":"…","pos":4711,"crc":"…"}\n
+ *     {"v":2,"id":"0198…","at":"…","type":"messages.appended","sealed":"<key>","keys":[…],"messages":["…","…"],"data":"…","prev":"…","pos":4711,"crc":"…"}\n
  *
  *     sealed    the id of the key
  *     keys      what id files know of this record: for each key its hash, its index, and its blinded digest ('' if it has none); left out where

@@ -107,23 +107,12 @@ export type Adopted = Pick<
 
 /**
  * Puts everything live up to a message into an archive that has its summary already, so that no worker ever takes it. It is one record, and
- * there is no moment in which the archive waits for a summary; `copy` writes it once more, for it takes messages away.
+ * there is no moment in which the archive waits for a summary.
  */
 export function adopt(terms: Terms, boundary: Point, adopted: Adopted): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     const known = state.archives.some(({ session, task }) => session === null && task === adopted.task)
     const request = known ? undefined : requestOf(state, boundary)
-    return request === undefined ? unchanged(state) : write(state, 'commit.finished', { ...request, ...adopted }, terms)
-  })
-}
-
-/** The same record again, if it is still the last word on that archive: to count it twice changes nothing. */
-export function copy(terms: Terms, boundary: Point, adopted: Adopted): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => {
-    const known = state.archives.find(({ session, task }) => session === null && task === adopted.task)
-    if (known === undefined || known !== state.archives.at(-1) || adopted.usage !== undefined) return unchanged(state)
-    const before = { ...state, archives: state.archives.slice(0, -1) }
-    const request = requestOf(before, boundary)
     return request === undefined ? unchanged(state) : write(state, 'commit.finished', { ...request, ...adopted }, terms)
   })
 }

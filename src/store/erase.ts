@@ -137,7 +137,7 @@ export async function finishErasures(handle: Handle): Promise<void> {
   const { erasing } = await handle.state()
   const records = new Records(handle.held.journal)
   for (const position of erasing) {
-    const found = await records.at(position)
+    const found = await records.eitherCopyAt(position, 'message.erased')
     if (found?.record.type === 'message.erased') await carryOut(handle, position, found.record as unknown as MessageErased)
   }
 }
@@ -189,12 +189,12 @@ function holds({ takes, covers }: Archive, { run, depth }: Located): boolean {
   return isOn(takes, run, depth) || isOn(covers, run, depth)
 }
 
-/** The records with the summary of an archive. One that was imported may stand there more than once. */
+/** The records with the summary of an archive. Software of format 1 wrote one that was imported as two records. */
 async function summariesOf(journal: Journal, { number, at, ended }: Archive): Promise<Found[]> {
   if (ended === null) return []
   const records = new Records(journal)
-  const last = await records.at(ended)
-  const isAdopted = (await records.at(at))?.record.type === 'commit.finished'
+  const last = await records.eitherCopyAt(ended, 'commit.finished')
+  const isAdopted = (await records.eitherCopyAt(at, 'commit.finished'))?.record.type === 'commit.finished'
   if (!isAdopted) return last?.record.type === 'commit.finished' ? [last] : []
   const all: Found[] = []
   for await (const found of records.forward(at, ended)) {

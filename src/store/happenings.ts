@@ -28,16 +28,23 @@ const OWN = new Set(['segment.sealed', 'checkpoint'])
 export async function happenings(journal: Journal, end: number, options: HappeningsOptions): Promise<Happenings> {
   const { before = end, limit = 100, messages = true } = options
   checkCount('The limit', limit, MOST)
-  const records: { position: number; record: JournalRecord }[] = []
+  const records: Happenings['records'][number][] = []
   let looked = 0
   for await (const { record, at } of new Records(journal).backward(0, Math.min(before, end) - 1)) {
+    const last = records.at(-1)
+    // Most records are written twice. The first copy is the one that counts, and a page never ends between the two.
+    if (last?.record.id === record.id) {
+      records.splice(-1, 1, shown(record, at))
+      continue
+    }
     if (records.length === limit || looked++ === LOOKED_AT) return { records, before: at + 1 }
     if (OWN.has(record.type) || (!messages && record.type === 'messages.appended')) continue
-    // How a session begins is written twice, so that no single line can cost its name.
-    if (records.at(-1)?.record.id === record.id) continue
-    // A digest of what opens a share is nobody's business.
-    const { token: _, ...shown } = record
-    records.push({ position: at, record: shown as JournalRecord })
+    records.push(shown(record, at))
   }
   return { records, before: null }
+}
+
+/** Without the digest that opens a share. */
+function shown({ token: _, ...record }: JournalRecord, position: number): Happenings['records'][number] {
+  return { position, record: record as JournalRecord }
 }

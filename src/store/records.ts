@@ -4,8 +4,10 @@
  * missing there may be carried: then it stands at the beginning of a later segment.
  */
 import type { Chunk, Journal } from '../engine/port.ts'
+import { firstCopy } from '../record/copies.ts'
+import { LIMITS } from '../record/limits.ts'
 import { isOfOtherType, type Line, readLine } from '../record/line.ts'
-import type { JournalRecord, RecordType } from '../record/record.ts'
+import { isWrittenTwice, type JournalRecord, type RecordType } from '../record/record.ts'
 
 export interface Found {
   readonly record: JournalRecord
@@ -41,6 +43,17 @@ export class Records {
   /** One record, or undefined if it rotted or was purged. */
   async at(position: number): Promise<Found | undefined> {
     for await (const found of this.forward(position, position)) return found
+    return undefined
+  }
+
+  /** One record of types that are written twice, by the position of its first copy: where that has rotted, the second copy. */
+  async eitherCopyAt(position: number, ...types: readonly RecordType[]): Promise<Found | undefined> {
+    const found = await this.at(position)
+    if (found !== undefined) return found
+    for await (const next of this.forward(position, position + LIMITS.recordBytes)) {
+      const isOne = isWrittenTwice(next.record) && types.some((type) => type === next.record.type)
+      return isOne && firstCopy({ at: next.at, end: next.end - 1 })?.at === position ? next : undefined
+    }
     return undefined
   }
 

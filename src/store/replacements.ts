@@ -77,7 +77,7 @@ export class Replacements {
   async own(id: string): Promise<OwnReplacements> {
     const records: Found[] = []
     for (let at = await this.lastOwn(id); at !== null; ) {
-      const found = await this.#journals.records(this.#session).at(at)
+      const found = await this.#journals.records(this.#session).eitherCopyAt(at, 'message.erased')
       if (found?.record.type === 'message.erased') return { erased: true, kept: found.record.keeps === true, records }
       if (found === undefined) break
       records.push(found)
@@ -115,7 +115,7 @@ export class Replacements {
   /** The last replacement in front of `end`, going back from one. */
   async #at(session: string, position: number, end: number): Promise<Replacement | undefined> {
     for (let at: number | null = position; at !== null; ) {
-      const found = await this.#journals.records(session).at(at)
+      const found = await this.#journals.records(session).eitherCopyAt(at, 'message.erased')
       if (found === undefined) return undefined
       const { record } = found
       // Also what was erased later than a fork was made: nobody keeps it.

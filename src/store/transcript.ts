@@ -194,9 +194,9 @@ export class Transcript {
     return spans
   }
 
-  /** A record that an archive names: in this journal, or in that of the session which it was inherited from. */
+  /** The record that ended the task of an archive: in this journal, or in that of the session which it was inherited from. */
   recordOf(session: string | null, position: number): Promise<Found | undefined> {
-    return this.#journals.records(session ?? this.#session).at(position)
+    return this.#journals.records(session ?? this.#session).eitherCopyAt(position, 'commit.finished', 'commit.failed', 'commit.cancelled')
   }
 
   /** One message by its id, on whatever branch; undefined if there is none. */

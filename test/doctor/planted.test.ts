@@ -25,21 +25,34 @@ interface Plant {
 const DAMAGE: readonly Plant[] = [
   {
     name: 'a rotten line',
-    plant: (disk) => rotLine(disk, 'restored', 1, 'session.described', 0),
+    plant: (disk) => rotLine(disk, 'restored', 2, 'entry.put', 0),
+    found: ['rotten restored 2'],
+  },
+  {
+    name: 'both copies of a record, rotten',
+    plant: (disk) => {
+      // A line that has rotted is none of its type any more.
+      for (const first of [0, 0]) rotLine(disk, 'restored', 2, 'session.described', first)
+    },
+    found: ['rotten restored 2', 'rotten restored 2'],
+  },
+  {
+    name: 'a rotten record right before one that is written twice',
+    plant: (disk) => rotLine(disk, 'restored', 1, 'messages.appended', -1),
     found: ['rotten restored 1'],
   },
   {
-    name: 'a rotten copy of a line that stands twice',
-    plant: (disk) => rotLine(disk, 'restored', -1, 'session.restored', 0),
-    found: ['rotten restored 2'],
+    name: 'a rotten record behind one whose second copy was never written',
+    plant: (disk) => loseSecondCopy(disk, 'short'),
+    found: ['rotten short 0'],
   },
   {
     name: 'a rotten newline, which makes a line look torn',
     plant: (disk) => {
-      const [line] = lines(disk, 'restored', 1, 'session.described')
-      fill(disk, 'restored', 1, { from: line?.to as number, to: (line?.to as number) + 1 }, ROT)
+      const [line] = lines(disk, 'restored', 2, 'entry.put')
+      fill(disk, 'restored', 2, { from: line?.to as number, to: (line?.to as number) + 1 }, ROT)
     },
-    found: ['rotten restored 1'],
+    found: ['rotten restored 2'],
   },
   {
     name: 'a rotten checkpoint',
@@ -48,8 +61,8 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'zeros over a record that later ones know of',
-    plant: (disk) => fillLine(disk, 'restored', 1, 'session.described', 0, ZERO),
-    found: ['lost-page restored 1'],
+    plant: (disk) => fillLine(disk, 'restored', 2, 'entry.put', 0, ZERO),
+    found: ['lost-page restored 2'],
   },
   {
     name: 'a record that is gone without a trace, and the messages that stand on it',
@@ -76,7 +89,7 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a sealed segment cut short',
-    plant: (disk) => change(disk, segmentPath(disk, 'restored', 1), (bytes) => bytes.subarray(0, bytes.length - 400)),
+    plant: (disk) => change(disk, segmentPath(disk, 'restored', 1), (bytes) => bytes.subarray(0, bytes.length - 900)),
     found: ['cut-short restored 1', 'stale-index restored 1'],
   },
   {
@@ -117,12 +130,42 @@ const DAMAGE: readonly Plant[] = [
   },
   {
     name: 'a fork that its parent did not grant',
-    plant: (disk) => rotLine(disk, 'fork', -1, 'fork.granted', 0),
-    found: ['rotten fork 2', 'ungranted-fork fork of fork'],
+    plant: (disk) => {
+      for (const first of [0, 0]) rotLine(disk, 'fork', -1, 'fork.granted', first)
+    },
+    found: ['rotten fork 2', 'rotten fork 2', 'ungranted-fork fork of fork'],
   },
 ]
 
 const NOTES: readonly Plant[] = [
+  {
+    name: 'the first copy of a record, rotten',
+    plant: (disk) => rotLine(disk, 'restored', 2, 'session.described', 0),
+    found: ['lost-copy restored 2'],
+  },
+  {
+    name: 'the second copy of a record, rotten',
+    plant: (disk) => rotLine(disk, 'restored', 2, 'session.described', 1),
+    found: ['lost-copy restored 2'],
+  },
+  {
+    name: 'the second copy of the last record, rotten',
+    plant: (disk) => rotLine(disk, 'restored', 2, 'session.restored', 1),
+    found: ['lost-copy restored 2'],
+  },
+  {
+    name: 'zeros over one copy of a record',
+    plant: (disk) => fillLine(disk, 'restored', 2, 'usage.recorded', 0, ZERO),
+    found: ['lost-copy restored 2'],
+  },
+  {
+    name: 'one copy of each of two records in a row, rotten',
+    plant: (disk) => {
+      rotLine(disk, 'restored', 2, 'session.restored', 0)
+      rotLine(disk, 'restored', 2, 'session.deleted', 1)
+    },
+    found: ['lost-copy restored 2', 'lost-copy restored 2'],
+  },
   {
     name: 'a purge over which the power went, after which some of what it had removed is there again',
     plant: async (disk) => {
@@ -265,10 +308,24 @@ async function halfPurge(disk: MemoryDisk, id: string): Promise<void> {
   await store.close()
 }
 
+/** The disk filled up between the two copies of the title, so an entry stands where the second copy would; then the entry rotted. */
+async function loseSecondCopy(disk: MemoryDisk, id: string): Promise<void> {
+  const store = await openOn(disk, 1_000_000)
+  const session = await store.create({ id })
+  await session.describe({ title: 'A title that makes a line much longer than the one behind it'.repeat(4) })
+  await store.close()
+  const [, second] = lines(disk, id, 0, 'session.described')
+  change(disk, segmentPath(disk, id, 0), (bytes) => bytes.subarray(0, second?.from))
+  const again = await openOn(disk, 1_000_000)
+  await (await again.session(id)).putEntries([{ channel: 'c', key: 'k', value: 1 }])
+  await again.close()
+  rotLine(disk, id, 0, 'entry.put', 0)
+}
+
 function newerLine(end: number): Buffer {
   const group = new Group(end, '00000000')
-  group.add(encodeBody({ id: 'new', at: '2026-11-15T00:00:00.000Z', type: 'usage.recorded', payload: {} }))
-  const body = group.bytes.toString().replace('"v":1', '"v":2').split(',"crc"')[0] as string
+  group.add(encodeBody({ id: 'new', at: '2026-11-15T00:00:00.000Z', type: 'entry.put', payload: {} }))
+  const body = group.bytes.toString().replace('"v":2', '"v":3').split(',"crc"')[0] as string
   return Buffer.from(`${body},"crc":"${crc32(body.slice(2)).toString(16).padStart(8, '0')}"}\n`)
 }
 

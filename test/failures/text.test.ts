@@ -29,7 +29,7 @@ test('F7 hard text: comes back as it was given, in this process and in the next'
   expect(await inspect(journal)).toEqual({ notes: HARD, damage: [], seals: [] })
   // One line for each, and all of it UTF-8.
   const [bytes] = [...(await place().segments()).values()] as [Buffer]
-  expect(bytes.toString('latin1').match(/\n\{"v":1/g)).toHaveLength(HARD.length)
+  expect(bytes.toString('latin1').match(/\n\{"v":2/g)).toHaveLength(HARD.length)
   expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).not.toThrow()
 })
 

@@ -19,7 +19,7 @@ async function threeNotes(): Promise<{ path: string; bytes: Buffer }> {
 
 test('F1 torn tail: every whole record is kept, the tear is reported, and appending goes on', async () => {
   const { path, bytes } = await threeNotes()
-  const begin = bytes.lastIndexOf('{"v":1')
+  const begin = bytes.lastIndexOf('{"v":2')
   await truncate(path, bytes.length - 20)
   const { journal, replica } = await place().open()
   expect((await replica.read()).state).toEqual(['one', 'two'])
@@ -77,7 +77,7 @@ test('F1 torn tail: a writer that was killed inside its write costs what it had 
 
 test('F2 glued records: a record that is appended behind a fragment is read back whole, and only the fragment is lost', async () => {
   const { path, bytes } = await threeNotes()
-  const line = bytes.subarray(bytes.lastIndexOf('{"v":1'))
+  const line = bytes.subarray(bytes.lastIndexOf('{"v":2'))
   for (let length = 1; length < line.length; length += 7) {
     await writeFile(path, Buffer.concat([bytes, line.subarray(0, length)]))
     const { engine, journal, replica } = await place().open()

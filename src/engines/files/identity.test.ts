@@ -28,7 +28,7 @@ function line(json: string): string {
 test('a new store says what it is, once, and without a warning', async () => {
   expect(await open()).toEqual([])
   expect(await open('store-2')).toEqual([])
-  expect(await lines()).toEqual([`{"holdfast":1,"store":"store-1","made":"${MADE}","crc":"5dd68032"}`])
+  expect(await lines()).toEqual([`{"holdfast":2,"store":"store-1","made":"${MADE}","crc":"debf50f1"}`])
 })
 
 test('two processes that make a store at once agree: the first line counts', async () => {
@@ -69,7 +69,7 @@ describe('a missing or unreadable identity', () => {
     await mkdir(join(root, 'sessions'))
     await writeFile(join(root, 'holdfast.json'), content)
     expect(await open()).toHaveLength(1)
-    const made = line(`{"holdfast":1,"store":"store-1","made":"${MADE}"}`)
+    const made = line(`{"holdfast":2,"store":"store-1","made":"${MADE}"}`)
     expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(`${content}${content === '' ? '' : '\n'}${made}`)
     expect(await open('store-2')).toEqual([])
   })
@@ -85,17 +85,25 @@ describe('a missing or unreadable identity', () => {
 })
 
 test('a store of a newer format is refused, and not touched', async () => {
-  const newer = line('{"holdfast":2,"store":"later"}')
+  const newer = line('{"holdfast":3,"store":"later"}')
   await writeFile(join(root, 'holdfast.json'), newer)
   const refusal: unknown = await open().catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(HoldfastError)
-  expect(refusal).toMatchObject({ code: 'UNSUPPORTED_VERSION', details: { found: 2, supported: 1 } })
+  expect(refusal).toMatchObject({ code: 'UNSUPPORTED_VERSION', details: { found: 3, supported: 2 } })
   expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(newer)
+})
+
+test('a store of format 1 opens without a warning, and its identity stays as it is', async () => {
+  const older = line('{"holdfast":1,"store":"old"}')
+  await mkdir(join(root, 'sessions'))
+  await writeFile(join(root, 'holdfast.json'), older)
+  expect(await open()).toEqual([])
+  expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(older)
 })
 
 test('a newer process that was second does not take the store away from those that were first', async () => {
   await open()
-  await appendFile(join(root, 'holdfast.json'), line('{"holdfast":2,"store":"later"}'))
+  await appendFile(join(root, 'holdfast.json'), line('{"holdfast":3,"store":"later"}'))
   expect(await open()).toEqual([])
 })
 

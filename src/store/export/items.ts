@@ -70,7 +70,7 @@ export class ItemReader {
   }
 
   async #header(): Promise<SessionItem> {
-    const created = (await this.#records.at(this.#state.born))?.record
+    const created = (await this.#records.eitherCopyAt(this.#state.born, 'session.created'))?.record
     const description = created === undefined ? descriptionOf(this.#state) : descriptionOf(created as unknown as Description)
     const parent = this.#isForkHere() ? await parentOf(this.#state, this.#transcript) : undefined
     const session = this.#handle.id
@@ -156,7 +156,9 @@ export class ItemReader {
     const handle = new Handle(this.#parts, child)
     const state = await handle.state()
     if (state.status !== 'live' || state.parent?.session !== this.#handle.id) return []
-    const created = (await new Records(handle.held.journal).at(state.born))?.record as unknown as SessionCreated | undefined
+    const created = (await new Records(handle.held.journal).eitherCopyAt(state.born, 'session.created'))?.record as unknown as
+      | SessionCreated
+      | undefined
     const parent = await parentOf(state, new Transcript(this.#parts, child, state))
     const description = descriptionOf(created ?? state)
     const { id: session } = this.#handle

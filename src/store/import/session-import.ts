@@ -351,7 +351,6 @@ export class SessionImport {
     const adopted = { task, ...requested, attempts, abstract, overview, memories, owner, model, ...(usage === undefined ? {} : { usage }) }
     const when = { at: endedAt ?? at }
     await this.#submit(when, (terms) => archives.adopt(terms, boundary, adopted))
-    await this.#submit(when, (terms) => archives.copy(terms, boundary, adopted))
     const number = (await this.#handle.state()).archives.find((archive) => archive.task === task)?.number
     if (retracted === true && number !== undefined) await this.#submit({}, (terms) => archives.retract(terms, number))
   }
