@@ -16,6 +16,7 @@ import type { CommitFinished } from '../session/records.ts'
 import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
 import { idOf } from '../store/identity.ts'
 import { infoOf, isDamaged } from '../store/info.ts'
+import { journalBytes } from '../store/journal-bytes.ts'
 import { Records } from '../store/records.ts'
 import { Replicas } from '../store/replicas.ts'
 import { Tail } from '../store/tail.ts'
@@ -177,7 +178,7 @@ export class Examiner implements Examining {
     // What was found damaged stays so, whatever is appended, until all of it is read again.
     const isHurt = thorough ? await this.#isHurt(journal, tail) : known?.status === 'damaged' && known.mark.end >= 0 && !anew
     const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
-    const [first = 0] = tail.segment === 0 ? [] : await journal.segments()
+    const segments = tail.segment === 0 ? [0] : await journal.segments()
     const own = state.archives.filter(isOwn)
     return {
       ...{ name, seen: known?.mark ?? null, mark, born: state.born, anew, space, id, status: info.status },
@@ -194,7 +195,7 @@ export class Examiner implements Examining {
       live: info.messageCount,
       archived: info.totalMessageCount - info.messageCount,
       tokens: info.totalTokens,
-      bytes: mark.end - first,
+      bytes: await journalBytes(journal, segments, mark.end),
       due: state.status === 'live' && (own.some(isOpen) || state.policies.auto_commit !== undefined),
       past: state.past.map((piece) => ({ ...piece, name: this.#engine.name(space, piece.session) })),
       tasks: own.filter((archive) => changedAt(archive) >= since).map(taskOf),

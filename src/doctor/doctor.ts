@@ -10,10 +10,10 @@ import { absent } from '../session/refusals.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
+import type { Loss } from '../store/loss.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import type { Loss } from '../store/tail.ts'
 import { checkFamily, loadedTail } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
@@ -107,7 +107,11 @@ async function* examine(parts: StoreParts, name: string, id: string): AsyncGener
   // A session of which nothing is left, or whose files are another's, has its name from its journal.
   const known = loss?.as === 'identity' ? id : (state?.id ?? id)
   if (loss?.as === 'vanished') yield findingOf(known, lossProblem(loss), state?.space ?? null)
-  for await (const problem of problemsOf(parts, name, state, sealed)) yield findingOf(known, problem, state?.space ?? null)
+  for await (const problem of problemsOf(parts, name, state, sealed)) {
+    // What vanished explains why segments and the identity are missing.
+    if (loss?.as === 'vanished' && isExplained(problem, loss)) continue
+    yield findingOf(known, problem, state?.space ?? null)
+  }
 }
 
 /** Whether every line of a journal can be read, or what cannot was taken note of. */
@@ -123,10 +127,16 @@ function isAcknowledged({ acknowledged }: LineCheck, problem: Problem, state?: S
   return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, finding))
 }
 
-function isInside({ position, to }: AcceptedGap, { segment, offset, length }: Finding): boolean {
+function isInside({ position, to }: Pick<AcceptedGap, 'position' | 'to'>, { segment, offset, length }: Finding): boolean {
   if (segment === null || offset === null) return false
   const at = segment + offset
   return at >= position && at + (length ?? 0) <= to
+}
+
+function isExplained(problem: Problem, { from, to }: Loss): boolean {
+  if (problem.kind === 'no-identity') return true
+  const isMissing = problem.kind === 'missing-segment' || problem.kind === 'cut-short'
+  return isMissing && isInside({ position: from, to }, findingOf('', problem))
 }
 
 function lossProblem({ from, to }: Loss): Problem {

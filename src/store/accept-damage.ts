@@ -7,7 +7,7 @@ import { absent, unexpected } from '../session/refusals.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import type { Handle, WriteOptions, Written } from './handle.ts'
-import type { Loss } from './tail.ts'
+import type { Loss } from './loss.ts'
 
 export interface DamageAccepted extends Written {
   /** Every loss that was accepted in this session so far. */

@@ -8,6 +8,7 @@ import { HoldfastError } from '../errors.ts'
 import { release } from '../session/decide.ts'
 import type { SessionState } from '../session/state.ts'
 import { isKeyGone } from './encryption/master-key.ts'
+import { journalBytes } from './journal-bytes.ts'
 import type { StoreParts } from './parts.ts'
 import type { Held } from './replicas.ts'
 
@@ -128,8 +129,13 @@ async function remove({ replica, journal }: Held, due: Due, before: string): Pro
 
 async function lengthOf({ replica, journal }: Held, due: Due, { born }: SessionState): Promise<number> {
   const segments = await journal.segments()
-  const end = due === 'all' ? await replica.end() : segments.findLast((first) => first <= born)
-  return (end ?? 0) - (segments[0] ?? 0)
+  if (due === 'all') return journalBytes(journal, segments, await replica.end())
+  const kept = segments.findLast((first) => first <= born) ?? 0
+  return journalBytes(
+    journal,
+    segments.filter((first) => first < kept),
+    kept,
+  )
 }
 
 /** The parent need not keep what this session shared with it. */

@@ -21,12 +21,13 @@ import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { type Body, encodeBody, Group } from '../record/line.ts'
 import type { Draft, SealReason } from '../record/record.ts'
-import { nextEpoch } from '../record/watermark.ts'
 import type { Decision, Operation } from '../session/decision.ts'
+import { acceptLoss } from './accept-loss.ts'
+import { type IsNamed, type Loss, lossError } from './loss.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
-import { type Damage, type Loss, type PlacedGroup, Tail } from './tail.ts'
-import { decide, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
+import { type Damage, type PlacedGroup, Tail } from './tail.ts'
+import { decide, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -35,12 +36,9 @@ export interface ReplicaOptions<S> {
   readonly ids: Ids
   /** Is told of every record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
-  /** Whether the journal of this session has the name of this one. */
-  readonly isNamed?: ((space: string, id: string) => boolean) | undefined
+  readonly isNamed?: IsNamed | undefined
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
 }
-
-const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
 
 interface Plan<S> extends PlacedGroup<S> {
   readonly planned: readonly Planned<S>[]
@@ -139,16 +137,12 @@ export class Replica<S> {
     return this.#tail.loss
   }
 
-  /**
-   * Lets a journal that lost bytes continue. The record that `describe` makes and a seal are written together, at the end of what is left; the
-   * next segment starts in the next epoch, beyond every position that was ever used. Resolves with the loss, or with undefined if there is none,
-   * for example because another process accepted it first.
-   *
-   * If the process dies before the write, nothing happened. After it, the loss is accepted, and the next process makes the segment.
-   */
+  /** Lets a journal that lost bytes continue (accept-loss.ts). Resolves with the loss, or with undefined if there is none by now. */
   accept(describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>): Promise<Loss | undefined> {
     return new Promise((resolve, reject) => {
-      this.#alone.push(() => this.#accept(describe).then(resolve, reject))
+      const { journal, clock, ids } = this.#options
+      const acceptance = { journal, clock, ids, tail: this.#tail, races: this.#limits.races, describe }
+      this.#alone.push(() => acceptLoss({ ...acceptance, requireKnown: () => this.#requireKnown() }).then(resolve, reject))
       this.#draining ??= this.#drain()
     })
   }
@@ -235,7 +229,7 @@ export class Replica<S> {
       const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
       if (sealing !== undefined) await sealing
       const asking = waiting.filter((item) => this.#mustLookUp(item))
-      if (asking.length > 0) await this.#lookUp(asking)
+      if (asking.length > 0) await lookUp(this.#options.journal, asking, this.#options.model.keysFrom(tail.state), tail.segment)
       const plan = this.#plan(waiting)
       const fleeting = plan.planned.every(({ waiting: { operation } }) => operation.fleeting === true)
       if (plan.opens !== undefined) {
@@ -381,26 +375,6 @@ export class Replica<S> {
     return keys !== undefined && keys.length > 0 && knownBefore !== this.#tail.segment
   }
 
-  async #lookUp(asking: readonly Waiting<S>[]): Promise<void> {
-    const { journal, model } = this.#options
-    const { segment, state } = this.#tail
-    const from = model.keysFrom(state)
-    const keys = asking.flatMap(({ operation }) => operation.keys ?? [])
-    const found = from < segment ? await journal.lookup(keys, from, segment) : []
-    let i = 0
-    for (const item of asking) {
-      let known: Map<KeyHash, KeyEntry> | undefined
-      for (const key of item.operation.keys ?? []) {
-        const entry = found[i++]
-        if (entry === undefined) continue
-        known ??= new Map()
-        known.set(key, entry)
-      }
-      item.known = known ?? NOTHING_KNOWN
-      item.knownBefore = segment
-    }
-  }
-
   /**
    * After a failed sync, carries what can still be read into a new segment at once: other processes may take it for durable. If that
    * fails too, the next operation tries again.
@@ -459,59 +433,10 @@ export class Replica<S> {
     await tail.load()
   }
 
-  async #accept(describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>): Promise<Loss | undefined> {
-    const { journal, clock, ids } = this.#options
-    const tail = this.#tail
-    for (let races = 0; races <= this.#limits.races; races++) {
-      tail.unload()
-      await tail.load()
-      const { loss } = tail
-      if (loss === undefined) return undefined
-      if (loss.as === 'identity') throw lossError(loss)
-      this.#requireKnown()
-      if (!tail.writable) {
-        // Also what another process had accepted before it died.
-        await tail.roll(true)
-        continue
-      }
-      await journal.sealing?.ready()
-      const now = clock.now()
-      const group = new Group(tail.end, tail.prev)
-      group.add(encodeBody({ id: ids.next(now), at: isoTime(now), ...describe(tail.state, loss) }, journal.sealing))
-      group.add(this.#sealBody('damage accepted', { next: nextEpoch(loss.to, tail.end) }))
-      const options = { hurry: true, urgent: true, accepting: true, opened: tail.opened }
-      const appended = await journal.append(tail.segment, tail.end, group.bytes, options)
-      if (appended.refusal !== undefined) throw appended.refusal
-      if (appended.moved || appended.placed < group.bytes.length) continue
-      tail.unload()
-      await tail.load()
-      await this.#makeWritable(true)
-      // What was loaded before rests on the epoch before.
-      tail.unload()
-      return loss
-    }
-    throw new HoldfastError('UNAVAILABLE', 'Other processes kept writing to this journal. Nothing was accepted; try again.')
-  }
-
   #sealBody(why: SealReason, where: { readonly from?: number; readonly next?: number } = {}): Body {
     const { clock, ids } = this.#options
     const now = clock.now()
     const payload = { why, ...where }
     return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload })
   }
-}
-
-/** Why nothing may be written to a journal that lost bytes. */
-export function lossError({ from, to, as }: Loss): HoldfastError {
-  const details = { reason: as, from, to }
-  if (as === 'identity')
-    return new HoldfastError('DAMAGED', 'The files of this journal belong to another session. Move them back to where they came from.', {
-      details,
-    })
-  return new HoldfastError(
-    'DAMAGED',
-    `Bytes of this session have vanished: positions ${from} to ${to} were written and are no longer there. ` +
-      'Restore them with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
-    { details },
-  )
 }

@@ -2,12 +2,13 @@
  * The end of one journal as this process knows it: the segment that is written to, the state up to its end, and the keys in it. It
  * loads from the last segment that has an intact checkpoint, pulls what others wrote, and makes the next segment when one is sealed.
  */
-import type { Journal, Vanished } from '../engine/port.ts'
+import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Counted, countedAt, type Damaged, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, type Group, intactCrc, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
-import { history } from './history.ts'
+import { carryErasures, countedLines } from './carried-lines.ts'
+import { findLoss, type IsNamed, type Loss } from './loss.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
 
@@ -32,22 +33,13 @@ export interface PlacedGroup<S> {
   readonly state: S
 }
 
-/** What a journal is known to have held, and does not. */
-export interface Loss extends Vanished {
-  /** `identity`: these are the files of another session. */
-  readonly as: 'vanished' | 'identity'
-}
-
 interface TailOptions {
   /** False for who needs no keys. */
   readonly readsKeys?: boolean
-  /** Whether a journal that says it belongs to this session has the right name. */
-  readonly isNamed?: ((space: string, id: string) => boolean) | undefined
+  readonly isNamed?: IsNamed | undefined
   /** Is told of every record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
 }
-
-const NEWLINE = Buffer.from('\n')
 
 export class Tail<S> {
   readonly #journal: Journal
@@ -177,45 +169,27 @@ export class Tail<S> {
         'The files of this journal have vanished while it was in use. Restore them from a backup, or open the store again.',
       )
     }
-    const rooted = await this.#loadLast(segments)
-    if (!rooted) await this.#loadUnrooted(segments)
-    this.#findLoss(segments, rooted, vanished)
+    const rooted = await this.#loadSegments(segments)
+    // Something was written, and nothing of it counts: that is not a journal that never was.
+    const illegible = this.state === this.#model.initial && this.damage.some(({ as }) => as === 'rotten')
+    const { seal } = this.#fold
+    const accepted = seal !== undefined && seal.next > seal.end
+    const loaded = { state: this.state, segments, end: this.end, rooted, illegible, vanished, accepted }
+    this.loss = findLoss(this.#model, loaded, this.#isNamed)
+    if (this.loss !== undefined) {
+      const { from, to, as } = this.loss
+      this.damage.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
+    }
     this.#loaded = true
     this.#known ||= segments.length > 0
   }
 
-  /** Loads from the last segment that tells the state before it. */
-  async #loadLast(segments: readonly number[]): Promise<boolean> {
+  /** Loads from the last segment that tells the state before it. False if none does: then what records say by themselves is loaded. */
+  async #loadSegments(segments: readonly number[]): Promise<boolean> {
     for (let i = segments.length - 1; i >= 0; i--) if (await this.#loadFrom(segments, i)) return true
+    if (segments.length > 0) await this.#loadFrom(segments, 0, { unrooted: true })
+    else this.#begin(0, Number.POSITIVE_INFINITY)
     return false
-  }
-
-  /** The start of the journal is lost, and so is every checkpoint: what records say by themselves can still be read. */
-  async #loadUnrooted(segments: readonly number[]): Promise<void> {
-    if (segments.length === 0) return this.#begin(0, Number.POSITIVE_INFINITY)
-    await this.#loadFrom(segments, 0, { unrooted: true })
-  }
-
-  /** Compares what was loaded with what must be there. */
-  #findLoss(segments: readonly number[], rooted: boolean, vanished: Vanished | undefined): void {
-    const [first = 0] = segments
-    const startsLate = segments.length > 0 && (!rooted || this.#model.mayStartAt?.(this.state, first) === false)
-    // Something was written, and nothing of it counts: that is not a journal that never was.
-    const isIllegible = this.#state === this.#model.initial && this.damage.some(({ as }) => as === 'rotten')
-    const beginning = startsLate || isIllegible ? { from: 0, to: isIllegible ? this.end : first } : undefined
-    const identity = this.#model.identity?.(this.state)
-    const isOther = identity !== undefined && this.#isNamed?.(identity.space, identity.id) === false
-    if (isOther) this.loss = { from: first, to: this.end, as: 'identity' }
-    else if (vanished !== undefined || beginning !== undefined)
-      this.loss = {
-        from: Math.min(vanished?.from ?? Number.POSITIVE_INFINITY, beginning?.from ?? Number.POSITIVE_INFINITY),
-        to: Math.max(vanished?.to ?? 0, beginning?.to ?? 0),
-        as: 'vanished',
-      }
-    else this.loss = undefined
-    if (this.loss === undefined) return
-    const { from, to, as } = this.loss
-    this.damage.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
   }
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
@@ -241,11 +215,11 @@ export class Tail<S> {
       this.#next = chunk.next
       this.end = chunk.end
       const { seal } = this.#fold
-      // Whoever accepted a loss may know less, or more, of this journal than was read here.
-      if (seal !== undefined && seal.next !== seal.end && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined)
-        return this.#loadAnew()
-      if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) this.#enter(seal.next)
-      else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
+      if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
+        // Whoever accepted a loss may know less, or more, of this journal than was read here.
+        if (seal.next > seal.end) return this.#loadAnew()
+        this.#enter(seal.next)
+      } else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end) return !confirmed || (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
     }
   }
@@ -342,7 +316,7 @@ export class Tail<S> {
         from = this.suspectFrom
       }
     }
-    const carried = from === undefined ? [] : await this.#countedLines(from, first)
+    const carried = from === undefined ? [] : await countedLines(this.#journal, from, first)
     const { sealing } = this.#journal
     await sealing?.ready()
     const checkpoint = encodeCheckpoint(
@@ -364,32 +338,13 @@ export class Tail<S> {
       { urgent },
     )
     this.#unsynced.clear()
-    if (from !== undefined) await this.#carryErasures(first, from, carried)
+    if (from !== undefined) await carryErasures(this.#journal, first, from, carried)
     // Whoever places something in it, or shows it, looks whether it is the last one. What is carried must not be put where nobody looks.
     await this.pull({ confirmed: carried.length > 0 })
     // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
     // late to count, and is carried into the segment after this one.
     const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)
     this.#suspectFrom = late && this.#suspectFrom !== undefined ? from : undefined
-  }
-
-  /** A line that was written over while it was carried is so where it is carried to, too: whoever erased it may not have seen it there. */
-  async #carryErasures(first: number, from: number, carried: readonly Line[]): Promise<void> {
-    const now = new Map((await this.#countedLines(from, first)).map(({ at, bytes }) => [at, bytes]))
-    const changed = carried.filter(({ at, bytes }) => now.get(at)?.length === bytes.length && now.get(at)?.compare(bytes) !== 0)
-    if (changed.length === 0) return
-    for (let next = first; ; ) {
-      const chunk = await this.#journal.read(first, next)
-      if (chunk === undefined || chunk.next === next) return
-      for (const { at, bytes } of chunk.lines) {
-        const old = changed.find(
-          (line) => line.bytes.length === bytes.length + 1 && Buffer.compare(line.bytes.subarray(0, -1), bytes) === 0,
-        )
-        const fresh = old === undefined ? undefined : now.get(old.at)
-        if (fresh !== undefined) await this.#journal.overwrite(first, at, bytes, fresh.subarray(0, -1))
-      }
-      next = chunk.next
-    }
   }
 
   async #loadFrom(
@@ -486,17 +441,6 @@ export class Tail<S> {
   #suspectAt(error: HoldfastError): void {
     const from = typeof error.details.from === 'number' ? error.details.from : (error.details.segment as number)
     this.#suspectFrom = least(this.#suspectFrom, from)
-  }
-
-  /** The counted lines from a position on, verbatim, in order of their positions. */
-  async #countedLines(from: number, before: number): Promise<{ readonly at: number; readonly bytes: Buffer }[]> {
-    const lines = new Map<number, Buffer>()
-    const start = (await this.#journal.segments()).findLast((first) => first <= from) ?? 0
-    for await (const { verdict, line } of history(this.#journal, { from: start, to: before, barrier: false, sealed: true })) {
-      if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
-      lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
-    }
-    return [...lines].sort(([a], [b]) => a - b).map(([at, bytes]) => ({ at, bytes }))
   }
 }
 

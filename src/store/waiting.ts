@@ -1,4 +1,5 @@
 /** Callers that wait for a replica: what each of them wants, what it comes to, and how they are answered. */
+import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Body, Place } from '../record/line.ts'
@@ -20,6 +21,8 @@ export interface Waiting<S> {
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
 }
+
+export const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
 
 /** What one waiting operation comes to, if the group stands. */
 export interface Planned<S> {
@@ -52,4 +55,22 @@ export function settle<S>({ waiting, decision, place }: Planned<S>): void {
   if ('refuse' in decision) waiting.reject(decision.refuse)
   else if (decision.write === undefined) waiting.resolve(decision.answer)
   else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
+}
+
+/** Looks up the keys of some operations in the segments before `segment`, from a position on. */
+export async function lookUp<S>(journal: Journal, asking: readonly Waiting<S>[], from: number, segment: number): Promise<void> {
+  const keys = asking.flatMap(({ operation }) => operation.keys ?? [])
+  const found = from < segment ? await journal.lookup(keys, from, segment) : []
+  let i = 0
+  for (const item of asking) {
+    let known: Map<KeyHash, KeyEntry> | undefined
+    for (const key of item.operation.keys ?? []) {
+      const entry = found[i++]
+      if (entry === undefined) continue
+      known ??= new Map()
+      known.set(key, entry)
+    }
+    item.known = known ?? NOTHING_KNOWN
+    item.knownBefore = segment
+  }
 }

@@ -85,7 +85,7 @@ const DAMAGE: readonly Plant[] = [
   {
     name: 'the first segment gone',
     plant: (disk) => disk.files.delete(segmentPath(disk, 'restored', 0)),
-    found: ['missing-segment restored 0', 'dangling-parent restored 0'],
+    found: ['vanished restored -1', 'dangling-parent restored 0'],
   },
   {
     name: 'a sealed segment cut short',
@@ -100,7 +100,7 @@ const DAMAGE: readonly Plant[] = [
   {
     name: 'the journal of another session',
     plant: (disk) => moveFiles(disk, directoryOf('restored'), directoryOf('elsewhere')),
-    found: ['wrong-identity restored -1'],
+    found: ['wrong-identity elsewhere 0'],
   },
   {
     name: 'a journal that cannot tell whose it is',
@@ -121,7 +121,7 @@ const DAMAGE: readonly Plant[] = [
       disk.files.delete(segmentPath(disk, 'carried', 0))
       rotLine(disk, 'carried', 0, 'checkpoint', 0)
     },
-    found: ['unreadable carried', 'rotten carried 0'],
+    found: ['vanished carried -1', 'rotten carried 0'],
   },
   {
     name: 'a fork whose parent is gone',

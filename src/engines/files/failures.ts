@@ -1,4 +1,5 @@
 /** What the operating system's refusals mean to a caller. */
+import type { Vanished } from '../../engine/port.ts'
 import { HoldfastError, type Outcome } from '../../errors.ts'
 import { errorCode } from './disk.ts'
 
@@ -59,5 +60,24 @@ export function noSpace(cause?: unknown): HoldfastError {
     {
       cause,
     },
+  )
+}
+
+/** Bytes that a watermark covers are no longer there. */
+export function vanishedError({ from, to }: Vanished, outcome: Outcome): HoldfastError {
+  return new HoldfastError(
+    'DAMAGED',
+    `Bytes of this session have vanished: its journal reached position ${to}, and is cut or replaced at ${from}. ` +
+      'Restore it with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+    { outcome, details: { reason: 'vanished', from, to } },
+  )
+}
+
+/** What was written is in a file that is no longer part of the store. */
+export function replaced(): HoldfastError {
+  return new HoldfastError(
+    'UNAVAILABLE',
+    'The file of this journal was removed or replaced while it was written to. Check what did that, then repeat this under the same ids.',
+    { outcome: 'unknown', details: { reason: 'file replaced' } },
   )
 }

@@ -10,25 +10,25 @@
 import { join } from 'node:path'
 import type { Ids } from '../../engine/ids.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Oddity, Vanished } from '../../engine/port.ts'
-import { HoldfastError, type Outcome, withOutcomeUnknown } from '../../errors.ts'
+import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
-import { splitLines } from '../../record/line.ts'
-import { watermarkOf } from '../../record/watermark.ts'
+import { type Attempt, endOf, isAt, isUnchanged, writeNow, writeSoon } from './attempt.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
-import { isFull, isMissing, noSpace, unreadable, unwritable } from './failures.ts'
+import { isFull, isMissing, noSpace, replaced, unreadable, unwritable } from './failures.ts'
 import type { Feed } from './feed.ts'
 import { IdIndex } from './id-index.ts'
 import type { IdIndexes } from './id-indexes.ts'
 import { inspectJournal } from './inspect.ts'
 import { firstOf, segmentFile } from './names.ts'
 import type { OpenSegments } from './open-segments.ts'
+import { Reach } from './reach.ts'
+import { readLines } from './read-lines.ts'
 import type { Reserve } from './reserve.ts'
 import type { Segment } from './segment.ts'
-import { findVanished } from './vanished.ts'
-import type { Shard, Watermarks } from './watermarks.ts'
+import type { Watermarks } from './watermarks.ts'
 
 /** What the journals of one store share. */
 export interface JournalParts {
@@ -51,13 +51,12 @@ export interface JournalParts {
 
 const MOVED: Appended = { moved: true, placed: 0 }
 const NEWLINE = Buffer.from('\n')
-/** By how much more is read where a line goes on behind what was read. */
-const GROWTH = 8
 
 export class FilesJournal implements Journal {
   readonly name: string
   readonly #parts: JournalParts
   readonly #directory: string
+  readonly #reach: Reach
   /** The last segment that this handle has made. */
   #made: number | undefined
   /** It had a segment once: then its directory is there for good. */
@@ -67,6 +66,11 @@ export class FilesJournal implements Journal {
     this.name = name
     this.#parts = parts
     this.#directory = join(parts.root, 'sessions', name)
+    this.#reach = new Reach(name, parts.watermarks, {
+      segments: () => this.#segments(),
+      hold: (segment) => this.#holdCurrent(segment),
+      verdicts: (segment, successor) => this.#verdicts(segment, successor),
+    })
   }
 
   segments(): Promise<number[]> {
@@ -88,8 +92,7 @@ export class FilesJournal implements Journal {
       try {
         if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
         if (open.poisoned && options.sync !== false) throw open.failure('none')
-        const verified = options.accepting === true || this.#isVerified(open)
-        if (!verified) await this.#verify(open, 'none')
+        if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')
         if (options.opened !== undefined && options.opened !== open.opened) return MOVED
         if (endOf(open) !== at || !isUnchanged(open, at)) return MOVED
         const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
@@ -104,12 +107,12 @@ export class FilesJournal implements Journal {
         try {
           if (result.placed === group.length) options.standing?.()
           await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options))
-          if (options.accepting !== true && !this.#isVerified(open)) await this.#verify(open, 'unknown')
+          if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'unknown')
         } catch (error) {
           // What fails by now does not undo what stands.
           throw withOutcomeUnknown(error)
         }
-        if (stands && synced !== undefined) this.#mark(group, at, open.verified)
+        if (stands && synced !== undefined) this.#reach.mark(group, at, open)
         return { ...result, opened: open.opened }
       } catch (error) {
         if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
@@ -242,7 +245,7 @@ export class FilesJournal implements Journal {
   }
 
   vanished(): Promise<Vanished | undefined> {
-    return this.#parts.track(async () => (await this.#compare()).vanished)
+    return this.#parts.track(() => this.#reach.vanished())
   }
 
   async close(): Promise<void> {
@@ -310,8 +313,7 @@ export class FilesJournal implements Journal {
     try {
       if (open === undefined && segment === 0 && at === 0 && (await this.#segments()).length === 0) {
         // A journal that vanished is not a new one.
-        const { vanished } = options.accepting === true ? {} : await this.#compare()
-        if (vanished !== undefined) throw vanishedError(vanished, 'none')
+        if (options.accepting !== true) await this.#reach.verify(undefined, 'none')
         await this.#parts.directories.make(`sessions/${this.name}`)
         open = await this.#hold(segment, true)
       }
@@ -335,31 +337,6 @@ export class FilesJournal implements Journal {
     }
   }
 
-  /** Whether every watermark of this journal that is known by now was found to hold. */
-  #isVerified({ verified }: Segment): boolean {
-    return verified !== undefined && this.#parts.watermarks.isCurrent(this.name, verified)
-  }
-
-  /** Throws DAMAGED if something vanished that a watermark covers. */
-  async #verify(open: Segment, outcome: Outcome): Promise<void> {
-    const { vanished, shard } = await this.#compare()
-    if (vanished !== undefined) throw vanishedError(vanished, outcome)
-    open.verified = shard
-  }
-
-  /** The watermarks are read first: in the other order, a line that was appended in between would seem to be missing. */
-  async #compare(): Promise<{ readonly vanished?: Vanished; readonly shard?: Shard }> {
-    const known = await this.#parts.watermarks.of(this.name).catch(() => undefined)
-    // Watermarks that cannot be read say nothing: they must not keep anyone from the journal itself.
-    if (known === undefined) return {}
-    const vanished = await findVanished(known.marks, {
-      segments: () => this.#segments(),
-      hold: (segment) => this.#holdCurrent(segment),
-      verdicts: (segment, successor) => this.#verdicts(segment, successor),
-    })
-    return vanished === undefined ? { shard: known.shard } : { vanished, shard: known.shard }
-  }
-
   /** The file that a segment's path names now. */
   async #holdCurrent(segment: number): Promise<Segment | undefined> {
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -369,11 +346,6 @@ export class FilesJournal implements Journal {
       open.release()
     }
     return undefined
-  }
-
-  #mark(group: Uint8Array, at: number, verified: Shard | undefined): void {
-    const mark = watermarkOf(group, at)
-    if (mark !== undefined) this.#parts.watermarks.add(this.name, mark, verified)
   }
 
   /** Bytes were written up to `end`, wherever that is by now: begins to make them durable. Undefined where that is not wanted. */
@@ -454,88 +426,4 @@ export class FilesJournal implements Journal {
       from = chunk.next
     }
   }
-}
-
-function endOf(open: Segment): number | undefined {
-  try {
-    return open.end
-  } catch (error) {
-    throw unwritable(error, 'The journal')
-  }
-}
-
-/** If that cannot be read, the write is tried, and what it came to is looked at. */
-function isUnchanged(open: Segment, at: number): boolean {
-  try {
-    return open.isUnchangedBefore(at)
-  } catch {
-    return true
-  }
-}
-
-function vanishedError({ from, to }: Vanished, outcome: Outcome): HoldfastError {
-  return new HoldfastError(
-    'DAMAGED',
-    `Bytes of this session have vanished: its journal reached position ${to}, and is cut or replaced at ${from}. ` +
-      'Restore it with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
-    { outcome, details: { reason: 'vanished', from, to } },
-  )
-}
-
-function replaced(): HoldfastError {
-  return new HoldfastError(
-    'UNAVAILABLE',
-    'The file of this journal was removed or replaced while it was written to. Check what did that, then repeat this under the same ids.',
-    { outcome: 'unknown', details: { reason: 'file replaced' } },
-  )
-}
-
-/** Whether the segment ends here after a write. If that cannot be told, the bytes themselves are looked at. */
-function isAt(open: Segment, end: number): boolean {
-  try {
-    return open.end === end
-  } catch {
-    return false
-  }
-}
-
-interface Attempt {
-  readonly written: number
-  readonly failure?: unknown
-}
-
-/** Between reading the end and this write nothing is awaited for small groups, since under contention that gap decides. */
-function writeNow(open: Segment, group: Uint8Array): Attempt {
-  try {
-    return { written: open.file.writeSync(group) }
-  } catch (failure) {
-    return { written: 0, failure }
-  }
-}
-
-async function writeSoon(open: Segment, group: Uint8Array): Promise<Attempt> {
-  try {
-    return { written: await open.file.write(group) }
-  } catch (failure) {
-    return { written: 0, failure }
-  }
-}
-
-/** Lines from a position on. Undefined if the segment was purged while it was open. */
-async function readLines(open: Segment, from: number, limit: number, syncBytes: number): Promise<Chunk | undefined> {
-  const { end, opened } = open
-  if (end === undefined) return undefined
-  for (let length = Math.min(limit, end - from); length > 0; length = Math.min(length * GROWTH, end - from)) {
-    const offset = from - open.first
-    const bytes = length <= syncBytes ? open.file.readSync(offset, length) : await open.file.read(offset, length)
-    const { lines, next } = splitLines(bytes, from)
-    if (lines.length === 0 && length < end - from) continue
-    // Beyond the limit only to make one line whole.
-    const [first, second] = lines
-    const chunk = length > limit && first !== undefined && second !== undefined ? { lines: [first], next: second.at } : { lines, next }
-    open.see(chunk.next)
-    open.remember(from, bytes.subarray(0, chunk.next - from))
-    return { ...chunk, end, opened }
-  }
-  return { lines: [], next: from, end, opened }
 }

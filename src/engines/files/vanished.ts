@@ -10,7 +10,7 @@ import { epochOf, lookOf, type Watermark } from '../../record/watermark.ts'
 import { unreadable } from './failures.ts'
 import type { Segment } from './segment.ts'
 
-interface Contents {
+export interface Contents {
   segments(): Promise<number[]>
   /** The file that a segment's path names; to be released. */
   hold(segment: number): Promise<Segment | undefined>

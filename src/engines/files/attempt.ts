@@ -1,0 +1,51 @@
+/** One write to a segment, and how its end is looked at before and after it. */
+import { unwritable } from './failures.ts'
+import type { Segment } from './segment.ts'
+
+export function endOf(open: Segment): number | undefined {
+  try {
+    return open.end
+  } catch (error) {
+    throw unwritable(error, 'The journal')
+  }
+}
+
+/** If that cannot be read, the write is tried, and what it came to is looked at. */
+export function isUnchanged(open: Segment, at: number): boolean {
+  try {
+    return open.isUnchangedBefore(at)
+  } catch {
+    return true
+  }
+}
+
+/** Whether the segment ends here after a write. If that cannot be told, the bytes themselves are looked at. */
+export function isAt(open: Segment, end: number): boolean {
+  try {
+    return open.end === end
+  } catch {
+    return false
+  }
+}
+
+export interface Attempt {
+  readonly written: number
+  readonly failure?: unknown
+}
+
+/** Between reading the end and this write nothing is awaited for small groups, since under contention that gap decides. */
+export function writeNow(open: Segment, group: Uint8Array): Attempt {
+  try {
+    return { written: open.file.writeSync(group) }
+  } catch (failure) {
+    return { written: 0, failure }
+  }
+}
+
+export async function writeSoon(open: Segment, group: Uint8Array): Promise<Attempt> {
+  try {
+    return { written: await open.file.write(group) }
+  } catch (failure) {
+    return { written: 0, failure }
+  }
+}

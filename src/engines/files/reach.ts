@@ -1,0 +1,55 @@
+/** How far one journal is known to reach: its watermarks, compared with its lines when it is loaded and at each append. */
+import type { Vanished } from '../../engine/port.ts'
+import type { Outcome } from '../../errors.ts'
+import { watermarkOf } from '../../record/watermark.ts'
+import { vanishedError } from './failures.ts'
+import type { Segment } from './segment.ts'
+import { type Contents, findVanished } from './vanished.ts'
+import type { Shard, Watermarks } from './watermarks.ts'
+
+export class Reach {
+  readonly #name: string
+  readonly #watermarks: Watermarks
+  readonly #contents: Contents
+
+  constructor(name: string, watermarks: Watermarks, contents: Contents) {
+    this.#name = name
+    this.#watermarks = watermarks
+    this.#contents = contents
+  }
+
+  async vanished(): Promise<Vanished | undefined> {
+    return (await this.#compare()).vanished
+  }
+
+  /** Whether every watermark of this journal that is known by now was found to hold. Waits for nothing: an append asks before and after its write. */
+  isVerified({ verified }: Segment): boolean {
+    try {
+      return verified !== undefined && this.#watermarks.isCurrent(this.#name, verified)
+    } catch {
+      return false
+    }
+  }
+
+  /** Throws DAMAGED if something vanished that a watermark covers. */
+  async verify(open: Segment | undefined, outcome: Outcome): Promise<void> {
+    const { vanished, shard } = await this.#compare()
+    if (vanished !== undefined) throw vanishedError(vanished, outcome)
+    if (open !== undefined) open.verified = shard
+  }
+
+  /** A group was placed whole at a position and synced, and is acknowledged next. */
+  mark(group: Uint8Array, at: number, { verified }: Segment): void {
+    const mark = watermarkOf(group, at)
+    if (mark !== undefined) this.#watermarks.add(this.#name, mark, verified)
+  }
+
+  /** The watermarks are read first: in the other order, a line that was appended in between would seem to be missing. */
+  async #compare(): Promise<{ readonly vanished?: Vanished; readonly shard?: Shard }> {
+    const known = await this.#watermarks.of(this.#name).catch(() => undefined)
+    // Watermarks that cannot be read say nothing: they must not keep anyone from the journal itself.
+    if (known === undefined) return {}
+    const vanished = await findVanished(known.marks, this.#contents)
+    return vanished === undefined ? { shard: known.shard } : { vanished, shard: known.shard }
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Lets a journal that lost bytes continue. The record that `describe` makes and a seal are written together, at the end of what is left; the
+ * next segment starts in the next epoch, beyond every position that was ever used.
+ *
+ * If the process dies before the write, nothing happened. After it, the loss is accepted, and the next writer makes the segment.
+ */
+import { type Clock, isoTime } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import { encodeBody, Group } from '../record/line.ts'
+import type { Draft } from '../record/record.ts'
+import { nextEpoch } from '../record/watermark.ts'
+import { type Loss, lossError } from './loss.ts'
+import type { Tail } from './tail.ts'
+
+export interface Acceptance<S> {
+  readonly journal: Journal
+  readonly tail: Tail<S>
+  readonly clock: Clock
+  readonly ids: Ids
+  /** How often others may write first. */
+  readonly races: number
+  readonly describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>
+  /** Throws if this software must not begin a segment here. */
+  readonly requireKnown: () => void
+}
+
+/** Returns the loss, or undefined if there is none, for example because another process accepted it first. */
+export async function acceptLoss<S>(acceptance: Acceptance<S>): Promise<Loss | undefined> {
+  const { tail, races, requireKnown } = acceptance
+  let accepted: Loss | undefined
+  for (let race = 0; race <= races; race++) {
+    tail.unload()
+    await tail.load()
+    const { loss } = tail
+    if (loss?.as === 'identity') throw lossError(loss)
+    // The segment after the seal is made at once; another process would make it before its next write.
+    if (!tail.writable) {
+      requireKnown()
+      await tail.roll(true)
+    } else if (loss === undefined) return accepted
+    else if (await place(acceptance, loss)) accepted = loss
+  }
+  throw new HoldfastError('UNAVAILABLE', 'Other processes kept writing to this journal. Nothing was accepted; try again.')
+}
+
+/** False if another process wrote first. */
+async function place<S>({ journal, tail, clock, ids, describe }: Acceptance<S>, loss: Loss): Promise<boolean> {
+  await journal.sealing?.ready()
+  const now = clock.now()
+  const [at, next] = [isoTime(now), nextEpoch(loss.to, tail.end)]
+  const group = new Group(tail.end, tail.prev)
+  group.add(encodeBody({ id: ids.next(now), at, ...describe(tail.state, loss) }, journal.sealing))
+  group.add(encodeBody({ id: ids.next(now), at, type: 'segment.sealed', payload: { why: 'damage accepted', next } }))
+  const options = { hurry: true, urgent: true, accepting: true, opened: tail.opened }
+  const { moved, placed, refusal } = await journal.append(tail.segment, tail.end, group.bytes, options)
+  if (refusal !== undefined) throw refusal
+  // What was loaded rests on the epoch before, whatever became of the write.
+  tail.unload()
+  return !moved && placed === group.bytes.length
+}

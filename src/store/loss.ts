@@ -1,0 +1,56 @@
+/** What a journal is known to have held, and does not. Nothing may be placed in such a journal until a person has accepted the loss. */
+import type { Vanished } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import type { Model } from './model.ts'
+
+export interface Loss extends Vanished {
+  /** `vanished`: bytes are no longer there. `identity`: these are the files of another session. */
+  readonly as: 'vanished' | 'identity'
+}
+
+/** A journal as it was loaded. */
+interface Loaded<S> {
+  readonly state: S
+  /** First positions of its segments. */
+  readonly segments: readonly number[]
+  readonly end: number
+  /** Whether the state before its first record is known. */
+  readonly rooted: boolean
+  /** Something was written to it, and nothing of it counts. */
+  readonly illegible: boolean
+  /** What its engine found to be missing. */
+  readonly vanished: Vanished | undefined
+  /** It ends with a seal that accepts a loss, and the segment after it is not there yet. */
+  readonly accepted: boolean
+}
+
+/** Whether the journal of this session has the name of the one that was loaded. */
+export type IsNamed = (space: string, id: string) => boolean
+
+/** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
+export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
+  const { state, segments, end, rooted, illegible, vanished, accepted } = loaded
+  const [first = 0] = segments
+  const identity = model.identity?.(state)
+  if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: first, to: end, as: 'identity' }
+  if (accepted) return undefined
+  const startsLate = segments.length > 0 && (!rooted || model.mayStartAt?.(state, first) === false)
+  if (vanished === undefined && !startsLate && !illegible) return undefined
+  const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)
+  return { from, to: Math.max(vanished?.to ?? 0, startsLate ? first : 0, illegible ? end : 0), as: 'vanished' }
+}
+
+/** Why nothing may be written to a journal that lost something. */
+export function lossError({ from, to, as }: Loss): HoldfastError {
+  const details = { reason: as, from, to }
+  if (as === 'identity') {
+    const message = 'The files of this journal belong to another session. Move them back to where they came from.'
+    return new HoldfastError('DAMAGED', message, { details })
+  }
+  return new HoldfastError(
+    'DAMAGED',
+    `Bytes of this session have vanished: positions ${from} to ${to} were written and are no longer there. ` +
+      'Restore them with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+    { details },
+  )
+}
