@@ -1,14 +1,20 @@
-/** `backup` and `restore-backup`: a copy of a store that is in use, and a store made of one. */
+/** `backup` and `restore-backup`: a copy of a store that is in use, a store made of one, and one session restored from one. */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
+import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
 const DAMAGE_FOUND = 5
 
 interface BackupOptions {
   readonly keys?: string
+}
+
+interface RestoreOptions extends BackupOptions {
+  readonly session?: string
+  readonly dryRun?: boolean
 }
 
 export async function backup(context: Context, [to]: [string], { keys }: BackupOptions): Promise<void> {
@@ -38,10 +44,41 @@ async function copyKeys(store: string, to: string): Promise<void> {
   renameSync(beside, to)
 }
 
-export async function restore(context: Context, [from]: [string], { keys }: BackupOptions): Promise<void> {
+export async function restore(context: Context, [from]: [string], { keys, session, dryRun }: RestoreOptions): Promise<void> {
+  if (session !== undefined && keys !== undefined)
+    throw wrongUsage(
+      '--session leaves the keys of the store as they are: leave out --keys, or restore the whole backup to another directory.',
+    )
+  if (session !== undefined) return restoreOne(context, resolve(from), session, dryRun === true)
+  if (dryRun === true) throw wrongUsage('--dry-run works with --session only.')
   const withKeys = keys === undefined ? {} : { keys: resolve(keys) }
   const done = await run(context, (options) => restoreBackup(resolve(from), context.requireDirectory(), { ...options, ...withKeys }))
   context.out.note(`${done.sessions} sessions restored to ${context.requireDirectory()}.`)
+}
+
+async function restoreOne(context: Context, from: string, id: string, dryRun: boolean): Promise<void> {
+  const { out, signal, encryption, space } = context
+  const progress = out.progress()
+  let restored = 0
+  const onProgress = (bytes: number): void => {
+    restored += bytes
+    progress.update(`${restored} bytes`)
+  }
+  const { restoreSession } = await import('../store/restore-session.ts')
+  const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...given({ encryption, space }) })
+  progress.end()
+  const { segments, restoredBytes, repairedLines, keptErased, status, origins } = done
+  const fields = { session_id: id, segments, restored_bytes: restoredBytes, repaired_lines: repairedLines, kept_erased: keptErased, status }
+  const damaged = origins.map((origin) => ({ session_id: origin.id, status: origin.status }))
+  await out.result({ ...fields, ...(dryRun ? { dry_run: true } : {}), ...(damaged.length === 0 ? {} : { origins: damaged }) })
+  const what = `${restoredBytes} bytes ${dryRun ? 'are missing' : 'restored'}, ${repairedLines} damaged lines ${dryRun ? 'can be ' : ''}repaired`
+  out.note(`${id}: ${what}.${keptErased > 0 ? ` ${keptErased} erased lines stay erased.` : ''}`)
+  if (!dryRun && status === 'damaged')
+    out.warn(
+      `The session "${id}" is still damaged: the backup does not hold all that was lost. Run "holdfast doctor ${id}", or "holdfast accept-damage ${id}" to continue without it.`,
+    )
+  for (const origin of damaged)
+    out.warn(`"${id}" is a fork, and shares messages with "${origin.session_id}", which is ${origin.status}. Restore that session too.`)
 }
 
 type Options = { readonly signal: AbortSignal; readonly onProgress: (done: BackedUp) => void }

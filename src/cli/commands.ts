@@ -323,9 +323,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'restore-backup',
-    about: 'make a store of a backup, at a place where nothing is',
+    about: 'create a store from a backup, or restore one session into a store in use',
     words: [{ word: '<directory>', about: 'the backup' }],
-    options: [{ flags: '--keys <directory>', about: 'where the wrapped keys of an encrypted store were put', file: true }],
+    options: [
+      { flags: '--session <id>', about: 'restore this session only, into the existing store' },
+      { flags: '--dry-run', about: 'with --session: print what is missing, and change nothing' },
+      { flags: '--keys <directory>', about: 'where the wrapped keys of an encrypted store were put', file: true },
+    ],
     load: async () => (await import('./backup.ts')).restore,
   },
   {

@@ -51,6 +51,16 @@ export class Context {
     return isDirectory(where) ? resolve(where) : undefined
   }
 
+  /** The directory of the store, or its address if it is elsewhere. */
+  get target(): string {
+    return this.directory ?? this.#where()
+  }
+
+  /** The space to use, if one was named. */
+  get space(): string | undefined {
+    return this.#options.space
+  }
+
   /** Where the store is, as it may be shown: without a password. */
   get address(): string {
     const where = this.#where()

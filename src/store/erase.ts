@@ -306,7 +306,8 @@ async function writeOver(journal: Journal, erased: ErasedLine): Promise<void> {
   }
 }
 
-function erasedBytes(line: Line, { at, new: fresh, parts }: ErasedLine): Buffer | undefined {
+/** What an erasure makes of a line; undefined if there is nothing to erase. */
+export function erasedBytes(line: Line, { at, new: fresh, parts }: ErasedLine): Buffer | undefined {
   const decoded = decodeLine(line.bytes)
   if (decoded.kind === 'blank') return undefined
   if (decoded.kind === 'record') {

@@ -1,5 +1,5 @@
 /** `backup` and `restore-backup`. */
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Cli } from './holdfast.ts'
@@ -61,6 +61,100 @@ test('there is nothing to back up where no store is', async () => {
   const cli = new Cli()
   expect(await cli.failure(['backup', join(cli.directory, 'backup')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
   expect(await cli.failure(['restore-backup', join(cli.directory, 'backup')])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+})
+
+test('restore-backup --session brings one session back and leaves the others as they are', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1', 'm2')
+  await cli.prepareMessages('b', 'm1')
+  const backup = join(cli.directory, 'backup')
+  await cli.one('backup', backup)
+  await cli.prepareMessages('b', 'm2')
+  const path = segmentsIn(cli.store).find((name) => name.includes('/a-')) as string
+  const original = readFileSync(join(cli.store, path))
+  truncateSync(join(cli.store, path), original.length - 50)
+  const fields = { session_id: 'a', segments: 1, restored_bytes: 50, repaired_lines: 0, kept_erased: 0 }
+  expect(await cli.one('restore-backup', backup, '--session', 'a', '--dry-run')).toMatchObject({ ...fields, dry_run: true })
+  expect(readFileSync(join(cli.store, path)).length).toBe(original.length - 50)
+  expect(await cli.one('restore-backup', backup, '--session', 'a')).toEqual({ ...fields, status: 'ok' })
+  expect(readFileSync(join(cli.store, path)).equals(original)).toBe(true)
+  expect((await cli.json('show', 'b')).length).toBe(2)
+  expect(await cli.one('restore-backup', backup, '--session', 'a')).toEqual({ ...fields, restored_bytes: 0, status: 'ok' })
+  rmSync(join(cli.store, path))
+  const { stderr } = await cli.run(['restore-backup', backup, '--session', 'a'])
+  expect(stderr).toContain(`${original.length} bytes restored`)
+  expect((await cli.json('list')).map(({ session_id, status, message_count }) => [session_id, status, message_count]).sort()).toEqual([
+    ['a', 'ok', 2],
+    ['b', 'ok', 2],
+  ])
+})
+
+test('restore-backup --session names what stays damaged, and the origin of a fork', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1', 'm2')
+  await cli.prepare(async (store) => (await (await store.session('a')).fork({ id: 'f' })).append({ role: 'user', content: 'x' }))
+  const path = segmentsIn(cli.store).find((name) => name.includes('/a-')) as string
+  const bytes = readFileSync(join(cli.store, path))
+  bytes[bytes.indexOf('m2')] = 0x58
+  writeFileSync(join(cli.store, path), bytes)
+  const backup = join(cli.directory, 'backup')
+  await cli.run(['backup', backup])
+  const own = await cli.run(['restore-backup', backup, '--session', 'a'])
+  expect(own.stderr).toContain('holdfast accept-damage a')
+  const fork = await cli.run(['--json', 'restore-backup', backup, '--session', 'f'])
+  expect(JSON.parse(fork.stdout)).toMatchObject({ session_id: 'f', origins: [{ session_id: 'a', status: 'damaged' }] })
+  expect(fork.stderr).toContain('Restore that session too')
+})
+
+test('restore-backup --session refuses a session that is not in the backup, a deleted one and a store elsewhere', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('a', 'm1')
+  const backup = join(cli.directory, 'backup')
+  await cli.one('backup', backup)
+  expect(await cli.failure(['restore-backup', backup, '--session', 'zz'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
+  await cli.run(['delete', 'a'])
+  const deleted = await cli.failure(['restore-backup', backup, '--session', 'a'])
+  expect(deleted).toMatchObject({ status: 4, code: 'CONFLICT', message: expect.stringContaining('holdfast restore a') })
+  const inDatabase = await cli.failure(['--store', 'postgres://localhost/x', 'restore-backup', backup, '--session', 'a'])
+  expect(inDatabase).toMatchObject({ status: 2, code: 'INVALID_ARGUMENT', message: expect.stringContaining('holdfast copy') })
+  const absent = join(cli.directory, 'absent')
+  expect(await cli.failure(['--store', absent, 'restore-backup', backup, '--session', 'a'])).toMatchObject({ status: 3 })
+  expect(existsSync(absent)).toBe(false)
+  expect(await cli.failure(['restore-backup', backup, '--dry-run'])).toMatchObject({ status: 2, code: 'INVALID_ARGUMENT' })
+  expect(await cli.failure(['restore-backup', backup, '--session', 'a', '--keys', backup])).toMatchObject({ status: 2 })
+})
+
+test('a process that was killed while it restored a session leaves it for the next one to complete', async () => {
+  const cli = new Cli()
+  const content = 'x'.repeat(200_000)
+  await cli.prepare(async (store) => {
+    const session = await store.session('a')
+    for (let i = 0; i < 40; i++) await session.append({ id: `m${i}`, role: 'user', content })
+  })
+  const backup = join(cli.directory, 'backup')
+  await cli.one('backup', backup)
+  const paths = segmentsIn(cli.store)
+  const original = paths.map((path) => readFileSync(join(cli.store, path)))
+  for (const path of paths) rmSync(join(cli.store, path))
+  let kills = 0
+  for (let missing = 0; kills < 5; ) {
+    const child = cli.start('restore-backup', backup, '--session', 'a')
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    let there = segmentsIn(cli.store).length
+    // A segment that appears is the event that the process is at work.
+    while (child.exitCode === null && child.signalCode === null && there <= missing) {
+      await new Promise((resolve) => setImmediate(resolve))
+      there = segmentsIn(cli.store).length
+    }
+    child.kill('SIGKILL')
+    await exited
+    kills++
+    missing = segmentsIn(cli.store).length
+    if (missing === paths.length) break
+  }
+  expect(await cli.one('restore-backup', backup, '--session', 'a')).toMatchObject({ status: 'ok' })
+  for (const [i, path] of paths.entries()) expect(readFileSync(join(cli.store, path)).equals(original[i] as Buffer), path).toBe(true)
+  expect((await cli.json('show', 'a', '--limit', '50')).length).toBe(40)
 })
 
 test('status tells what is in a store, what it takes and where it lies', async () => {

@@ -17,7 +17,10 @@ const LINES = (from: number) =>
   `unnest($${from}::int[], $${from + 1}::bigint[], $${from + 2}::int[], $${from + 3}::int[]) AS r(n, position, begin, length)`
 const LINE = (bytes: number) => `substring($${bytes}::bytea FROM r.begin FOR r.length)`
 
-/** Appends of several sessions at their places: which of them stand, and what writes their lines. */
+/**
+ * Appends of several sessions at their places: which of them stand, and what writes their lines. A session that has lines and no row lost the
+ * row, and is not created: its lines would collide with those, and fail the appends of all others in the statement.
+ */
 function appending(s: string, written: string): string {
   return `WITH ${DURABLE},
 asked AS MATERIALIZED (
@@ -35,6 +38,7 @@ moved AS (
 made AS (
   INSERT INTO ${s}.journals (space, session, name, segment, tail, changed)
   SELECT a.space, a.session, a.name, 0, a.next, pg_current_xact_id() FROM asked a WHERE a.segment = 0 AND a.at = 0
+    AND (SELECT true FROM ${s}.lines l WHERE l.space = a.space AND l.session = a.session LIMIT 1) IS NULL
   ORDER BY a.n ON CONFLICT DO NOTHING RETURNING space, session
 ),
 placed AS MATERIALIZED (
@@ -86,6 +90,37 @@ SELECT ends.tail, l.position, l.line FROM ends LEFT JOIN LATERAL (
 ) l ON true WHERE ends.tail IS NOT NULL ORDER BY l.position`,
     ),
 
+    /**
+     * Compares the row of each segment with the lines that are there. The end in the row must be the end of the last line, and the first and
+     * the last line must belong to a segment that has a row. $3 is how much shorter the lines may be: blank lines are not stored.
+     *
+     * One snapshot holds an append of another process in both tables or in neither, so no writer can cause a false alarm. The statement reads
+     * the last line of each segment and no other. Segments of an earlier epoch do not count: a person has accepted their loss.
+     */
+    vanished: statement(
+      'vanished',
+      `WITH head AS MATERIALIZED (SELECT segment, tail FROM ${s}.journals WHERE ${one}),
+known AS MATERIALIZED (SELECT segment, tail FROM head UNION ALL SELECT first, tail FROM ${s}.segments WHERE ${one}),
+compared AS MATERIALIZED (
+  SELECT segment, tail, coalesce((
+    SELECT position + octet_length(line) + 1 FROM ${s}.lines l WHERE ${one} AND l.segment = known.segment ORDER BY position DESC LIMIT 1
+  ), segment) AS stop FROM known
+),
+earliest AS MATERIALIZED (SELECT segment FROM ${s}.lines WHERE ${one} ORDER BY segment, position LIMIT 1),
+latest AS MATERIALIZED (
+  SELECT segment, position + octet_length(line) + 1 AS stop FROM ${s}.lines WHERE ${one} ORDER BY segment DESC, position DESC LIMIT 1
+),
+lost AS (
+  SELECT segment, least(stop, tail) AS begins, greatest(stop, tail) AS ends FROM compared WHERE tail - stop >= $3::bigint OR stop > tail
+  UNION ALL
+  SELECT segment, coalesce((SELECT max(tail) FROM known), segment), stop FROM latest WHERE segment > coalesce((SELECT segment FROM head), -1)
+  UNION ALL
+  SELECT segment, segment, (SELECT min(segment) FROM known) FROM earliest WHERE segment < (SELECT min(segment) FROM known)
+)
+SELECT min(begins) AS begins, max(ends) AS ends FROM lost
+WHERE segment >> 32 >= coalesce((SELECT segment >> 32 FROM head), 0) HAVING count(*) > 0`,
+    ),
+
     /** Lines by where they begin, in whichever segment that position is. */
     lines: statement(
       'lines',
@@ -97,7 +132,18 @@ SELECT ends.tail, l.position, l.line FROM ends LEFT JOIN LATERAL (
 ) l`,
     ),
 
-    /** The next segment, unless it or a later one is there. */
+    /** The row of a session that has lines and lost its row: the end of the last line is its end. */
+    adopt: statement(
+      'adopt',
+      `WITH ${DURABLE}, made AS (
+  INSERT INTO ${s}.journals (space, session, name, segment, tail, changed)
+  SELECT space, session, $3, segment, position + octet_length(line) + 1, pg_current_xact_id() FROM ${s}.lines
+  WHERE ${one} ORDER BY segment DESC, position DESC LIMIT 1 ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT 1 AS done FROM durable, made`,
+    ),
+
+    /** The next segment, unless it or a later one is there. If the session lost its row and the lines of that segment are there, they stay. */
     roll: statement(
       'roll',
       `WITH ${DURABLE},
@@ -107,14 +153,19 @@ moved AS (
   UPDATE ${s}.journals SET segment = $4::bigint, tail = $5::bigint, changed = pg_current_xact_id()
   WHERE ${one} AND EXISTS (SELECT FROM old) RETURNING 1
 ),
+there AS MATERIALIZED (
+  SELECT segment, position + octet_length(line) + 1 AS stop FROM ${s}.lines WHERE ${one} AND segment >= $4::bigint
+    AND NOT EXISTS (SELECT FROM ${s}.journals WHERE ${one}) ORDER BY segment DESC, position DESC LIMIT 1
+),
 made AS (
-  INSERT INTO ${s}.journals (space, session, name, segment, tail, changed) VALUES ($1, $2, $3, $4::bigint, $5::bigint, pg_current_xact_id())
+  INSERT INTO ${s}.journals (space, session, name, segment, tail, changed)
+  SELECT $1, $2, $3, coalesce((SELECT segment FROM there), $4::bigint), coalesce((SELECT stop FROM there), $5::bigint), pg_current_xact_id()
   ON CONFLICT DO NOTHING RETURNING 1
 ),
 done AS MATERIALIZED (SELECT 1 FROM moved UNION ALL SELECT 1 FROM made),
 written AS (
   INSERT INTO ${s}.lines (space, session, segment, position, line)
-  SELECT $1, $2, $4::bigint, r.position, ${LINE(10)} FROM ${LINES(6)} WHERE EXISTS (SELECT FROM done)
+  SELECT $1, $2, $4::bigint, r.position, ${LINE(10)} FROM ${LINES(6)} WHERE EXISTS (SELECT FROM done) AND NOT EXISTS (SELECT FROM there)
 )
 SELECT count(*) FROM durable, done`,
     ),

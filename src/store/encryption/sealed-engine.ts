@@ -15,6 +15,7 @@ import type { SessionKey } from './session-key.ts'
 export class SealedEngine implements Engine {
   readonly supports: Supports
   readonly inspect?: (name?: string) => AsyncIterable<Oddity>
+  readonly rederive?: (name: string) => Promise<void>
   readonly directory?: string
   readonly catalog?: NonNullable<Engine['catalog']>
   readonly #inner: Engine
@@ -26,6 +27,7 @@ export class SealedEngine implements Engine {
     this.#keyring = keyring
     this.supports = inner.supports
     if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
+    if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
     if (!indexed) return
     if (inner.directory !== undefined) this.directory = inner.directory
     if (inner.catalog !== undefined) this.catalog = inner.catalog.bind(inner)
@@ -150,6 +152,10 @@ class SealedJournal implements Journal {
 
   purge(before: number): Promise<number> {
     return this.#inner.purge(before)
+  }
+
+  async vanished(): Promise<Vanished | undefined> {
+    return this.#inner.vanished?.()
   }
 
   close(): Promise<void> {

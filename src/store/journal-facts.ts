@@ -1,0 +1,55 @@
+/** What the lines of one journal say, as far as they can be read: also of a journal that is damaged too badly to be loaded. */
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
+import { isSealed } from '../record/sealing.ts'
+import { sessionModel } from '../session/model.ts'
+import type { ErasedLine, MessageErased } from '../session/records.ts'
+import { INITIAL, type SessionState } from '../session/state.ts'
+import { history } from './history.ts'
+import { isDamaged } from './info.ts'
+import type { StoreParts } from './parts.ts'
+
+export interface JournalFacts {
+  readonly segments: readonly number[]
+  readonly state: SessionState
+  /** Lines that erasures wrote over, by the position of the record that says so. */
+  readonly erased: ReadonlyMap<number, readonly ErasedLine[]>
+}
+
+export type SessionStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted' | 'absent'
+
+export async function journalFacts(journal: Journal): Promise<JournalFacts> {
+  const segments = await journal.segments()
+  const erased = new Map<number, readonly ErasedLine[]>()
+  let state: SessionState = INITIAL
+  let covered = 0
+  const [from = 0] = segments
+  for await (const { verdict, segment } of history(journal, { from, barrier: false })) {
+    if (verdict.kind === 'checkpoint' && !isSealed(verdict.record)) {
+      state = sessionModel.restore(verdict.record.state as JsonObject)
+      covered = segment
+    } else if (verdict.kind === 'counted') {
+      if (verdict.at >= covered) state = sessionModel.apply(state, verdict)
+      const { lines } = verdict.record as unknown as Partial<MessageErased>
+      if (verdict.record.type === 'message.erased' && lines !== undefined) erased.set(verdict.at, lines)
+    }
+  }
+  return { segments, state, erased }
+}
+
+/** How a session is, with every line of its journal read. */
+export async function sessionStatus({ engine, replicas, space }: StoreParts, id: string): Promise<SessionStatus> {
+  const { isWhole } = await import('../doctor/doctor.ts')
+  const { journal, replica } = replicas.once(engine.name(space, id))
+  try {
+    const { state } = await replica.read()
+    if (state.status === 'deleted') return 'deleted'
+    const hasVanished = (await journal.vanished?.()) !== undefined
+    if (state.status === 'absent' && !hasVanished && !isDamaged(replica.damage)) return 'absent'
+    return hasVanished || isDamaged(replica.damage) || !(await isWhole(engine, journal, state)) ? 'damaged' : 'ok'
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || !['DAMAGED', 'UNREADABLE'].includes(error.code)) throw error
+    return error.code === 'DAMAGED' ? 'damaged' : 'unreadable'
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * Restores one session from a backup into a store that is in use. Other processes may read and write at the same time, this session too.
+ * engines/files/restore-segments.ts changes the files, and says what is on the disk if the process dies. Here is what the files alone do not say:
+ *
+ * - A deleted session does not come back: that takes `restore`, or a person who decides.
+ * - An erased message does not come back. Erasures that the store or the backup records are applied to the lines of the backup first.
+ * - Segments of an earlier incarnation, which the store may have purged, stay away.
+ * - Damaged lines are copied to the quarantine before they are written over.
+ *
+ * Every step may be done twice: repeating the call completes one that died.
+ */
+import { KEY_SPACE } from '../engine/names.ts'
+import type { Journal } from '../engine/port.ts'
+import { backupEngine } from '../engines/files/backup-engine.ts'
+import type { Patch } from '../engines/files/compare-segment.ts'
+import type { Disk } from '../engines/files/disk.ts'
+import { isMissing, unreadable } from '../engines/files/failures.ts'
+import { nodeDisk } from '../engines/files/node-disk.ts'
+import {
+  announce,
+  type PlannedSegment,
+  planSegments,
+  type RestoreTarget,
+  readSegment,
+  restoreSegments,
+  type WantedSegment,
+} from '../engines/files/restore-segments.ts'
+import { HoldfastError } from '../errors.ts'
+import { splitLines } from '../record/line.ts'
+import { checkId } from '../session/check.ts'
+import type { ErasedLine } from '../session/records.ts'
+import { putEntries } from './entries.ts'
+import { erasedBytes } from './erase.ts'
+import { Handle } from './handle.ts'
+import { type JournalFacts, journalFacts, type SessionStatus, sessionStatus } from './journal-facts.ts'
+import { type EncryptionOptions, openStore } from './open-store.ts'
+import { STORE_SPACE, type StoreParts } from './parts.ts'
+
+export interface RestoreSessionOptions {
+  /** Defaults to `default`. */
+  readonly space?: string
+  /** Of an encrypted store. Its keys must be in the store. */
+  readonly encryption?: EncryptionOptions
+  /** Compares, and changes nothing. */
+  readonly dryRun?: boolean
+  readonly signal?: AbortSignal
+  readonly onProgress?: (bytes: number) => void
+  /** @internal */
+  readonly disk?: Disk
+}
+
+export interface RestoredSession {
+  readonly id: string
+  /** Segments of the session in the backup. */
+  readonly segments: number
+  /** Bytes that were missing. */
+  readonly restoredBytes: number
+  /** Lines that were damaged in the store and intact in the backup. */
+  readonly repairedLines: number
+  /** Lines of the backup that hold a message which was erased since. They stay erased. */
+  readonly keptErased: number
+  /** Of the session afterwards. `damaged`: the backup does not hold all that was lost. */
+  readonly status: SessionStatus
+  /** Of a fork: the sessions that it shares messages with and that are not whole. They are not restored with it. */
+  readonly origins: readonly { readonly id: string; readonly status: SessionStatus }[]
+}
+
+/**
+ * Restores one session from the backup at `from` into the store at `to`.
+ *
+ * @throws HoldfastError NOT_FOUND when there is no such backup, store or session in the backup.
+ * @throws HoldfastError CONFLICT when the session is deleted, or when store and backup hold different records. Nothing was changed then.
+ * @throws HoldfastError UNREADABLE when the session is encrypted and its key is not available.
+ */
+export async function restoreSession(from: string, to: string, id: string, options: RestoreSessionOptions = {}): Promise<RestoredSession> {
+  const { space = 'default', disk = nodeDisk, encryption } = options
+  checkId('A session id', id)
+  refuseAddress(to)
+  await requireIn(disk, from, ['sessions'], `There is no backup at ${from}.`)
+  await requireIn(
+    disk,
+    to,
+    ['sessions', 'holdfast.json'],
+    `There is no store at ${to}. To make a store of the whole backup, leave out the session.`,
+  )
+  const store = await openStore(to, { space, brief: true, ...(encryption === undefined ? {} : { encryption }) })
+  try {
+    const name = store.parts.engine.name(space, id)
+    return await new Restore(store.parts, { disk, root: to, name }, { disk, root: from, name }, id).run(options)
+  } finally {
+    await store.close()
+  }
+}
+
+class Restore {
+  readonly #parts: StoreParts
+  readonly #target: RestoreTarget
+  readonly #source: RestoreTarget
+  readonly #id: string
+  #keptErased = 0
+
+  constructor(parts: StoreParts, target: RestoreTarget, source: RestoreTarget, id: string) {
+    this.#parts = parts
+    this.#target = target
+    this.#source = source
+    this.#id = id
+  }
+
+  async run({ dryRun = false, signal, onProgress }: RestoreSessionOptions): Promise<RestoredSession> {
+    const { engine } = this.#parts
+    const [backup, live] = [await this.#backup(), engine.journal(this.#target.name)]
+    const [inBackup, here] = [await this.#facts(backup), await this.#facts(live)]
+    if (inBackup.segments.length === 0) throw this.#notInBackup()
+    this.#refuseOther(inBackup)
+    this.#refuseDeleted(here)
+    const wanted = await this.#wanted(inBackup, here)
+    const planned = await planSegments(this.#target, wanted, here.segments)
+    signal?.throwIfAborted()
+    if (!dryRun) await this.#carryOut(planned, onProgress)
+    return {
+      id: this.#id,
+      segments: wanted.length,
+      restoredBytes: planned.reduce((sum, { rest }) => sum + rest.length, 0),
+      repairedLines: planned.flatMap(({ patches }) => patches).reduce((sum, { lines }) => sum + lines, 0),
+      keptErased: this.#keptErased,
+      status: await sessionStatus(this.#parts, this.#id),
+      origins: await this.#origins(dryRun ? here : await this.#facts(live)),
+    }
+  }
+
+  async #carryOut(planned: readonly PlannedSegment[], onProgress: RestoreSessionOptions['onProgress']): Promise<void> {
+    const { engine, catalog, replicas } = this.#parts
+    const { name } = this.#target
+    await restoreSegments(this.#target, planned, (segment, patch) => this.#setAside(segment, patch), onProgress)
+    // Also where nothing was left to do: an earlier attempt may have died just before this.
+    await engine.rederive?.(name)
+    await announce(this.#target)
+    replicas.forget(name)
+    const status = await sessionStatus(this.#parts, this.#id)
+    await catalog.notice({ damaged: status === 'damaged' ? [name] : [], whole: status === 'ok' ? [name] : [] })
+  }
+
+  /** The journal in the backup, opened with the keys of the store. */
+  async #backup(): Promise<Journal> {
+    const { disk, root, name } = this.#source
+    const engine = backupEngine(disk, root)
+    const { keyring, space } = this.#parts
+    if (keyring === undefined || space === KEY_SPACE) return engine.journal(name)
+    const { SealedEngine } = await import('./encryption/sealed-engine.ts')
+    return new SealedEngine(engine, keyring, { indexed: false }).journal(name)
+  }
+
+  async #facts(journal: Journal): Promise<JournalFacts> {
+    try {
+      return await journalFacts(journal)
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE') throw error
+      throw new HoldfastError(
+        'UNREADABLE',
+        `The session "${this.#id}" cannot be read: ${error.message} If its key is not in this store, restore the whole backup to another directory with --keys, and export the session from there.`,
+        { cause: error, details: error.details },
+      )
+    }
+  }
+
+  /** The segments of the backup as the store should have them. */
+  async #wanted({ segments, erased }: JournalFacts, here: JournalFacts): Promise<WantedSegment[]> {
+    const erasures = erasuresByRecord(new Map([...erased, ...here.erased]))
+    const wanted: WantedSegment[] = []
+    for (const first of segments) {
+      const bytes = (await readSegment(this.#source, first)) ?? Buffer.of()
+      const former = bytes.subarray(0, splitLines(bytes, 0).next)
+      // What was there before the session was created again may have been purged.
+      if (first + former.length <= here.state.born) continue
+      wanted.push({ first, former, wanted: this.#withErasures(former, first, erasures) })
+    }
+    return wanted
+  }
+
+  #withErasures(former: Buffer, first: number, erasures: ReadonlyMap<string, readonly ErasedLine[]>): Buffer {
+    if (erasures.size === 0) return former
+    const bytes = Buffer.from(former)
+    for (const { at, bytes: line } of splitLines(former, first).lines) {
+      let fresh: Uint8Array = line
+      for (const erasure of erasures.get(recordIdIn(line)) ?? []) fresh = erasedBytes({ at, bytes: fresh }, erasure) ?? fresh
+      if (Buffer.compare(fresh, line) === 0) continue
+      bytes.set(fresh, at - first)
+      this.#keptErased++
+    }
+    return bytes
+  }
+
+  /** Keeps the damaged bytes, as the doctor does before it has damage acknowledged. */
+  async #setAside(segment: number, { offset, was }: Patch): Promise<void> {
+    const quarantine = new Handle({ ...this.#parts, space: STORE_SPACE }, 'quarantine')
+    const { space } = this.#parts
+    const base64 = was.subarray(0, QUARANTINED_BYTES).toString('base64')
+    const value = { session: this.#id, kind: 'rotten', segment, offset, length: was.length, base64 }
+    const key = `${segment} ${offset} ${this.#target.name}`.slice(0, 400)
+    await putEntries(quarantine, [{ channel: `doctor:${space}`, key, value }], {})
+  }
+
+  async #origins({ state }: JournalFacts): Promise<RestoredSession['origins']> {
+    const found: { id: string; status: SessionStatus }[] = []
+    for (const id of new Set(state.past.map(({ session }) => session))) {
+      const status = await sessionStatus(this.#parts, id)
+      if (status !== 'ok' && status !== 'deleted') found.push({ id, status })
+    }
+    return found
+  }
+
+  /** A file that lies in the wrong place of a backup must not get into the store. */
+  #refuseOther({ state }: JournalFacts): void {
+    const { space, id } = state
+    if (space === null || id === null || (space === this.#parts.space && id === this.#id)) return
+    throw new HoldfastError('DAMAGED', `The backup holds the session "${id}" of the space "${space}" in the place of "${this.#id}".`)
+  }
+
+  #refuseDeleted({ state }: JournalFacts): void {
+    if (state.status !== 'deleted' && !state.purged) return
+    const advice = state.purged
+      ? 'It was also purged. Restore the backup to another directory, then export the session there and import it here.'
+      : `Run "holdfast restore ${this.#id}" first.`
+    throw new HoldfastError('CONFLICT', `The session "${this.#id}" was deleted in this store. Nothing was changed. ${advice}`, {
+      details: { session_id: this.#id, reason: 'deleted' },
+    })
+  }
+
+  #notInBackup(): HoldfastError {
+    const { space } = this.#parts
+    return new HoldfastError('NOT_FOUND', `There is no session "${this.#id}" in the space "${space}" of this backup.`, {
+      details: { session_id: this.#id, space },
+    })
+  }
+}
+
+const QUARANTINED_BYTES = 1024 * 1024
+/** An id is near the beginning of a line. */
+const HEAD_BYTES = 128
+
+function recordIdIn(line: Uint8Array): string {
+  const head = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, HEAD_BYTES)).toString('latin1')
+  return /"id":"([^"]*)"/.exec(head)?.[1] ?? ''
+}
+
+/** Lines to erase, by their records, in the order in which they were erased. */
+function erasuresByRecord(erased: ReadonlyMap<number, readonly ErasedLine[]>): ReadonlyMap<string, readonly ErasedLine[]> {
+  const byRecord = new Map<string, ErasedLine[]>()
+  for (const [, lines] of [...erased].sort(([a], [b]) => a - b)) {
+    for (const line of lines) byRecord.set(line.record, [...(byRecord.get(line.record) ?? []), line])
+  }
+  return byRecord
+}
+
+function refuseAddress(to: string): void {
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) return
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    'A session is restored into a store in a directory only. For a store in PostgreSQL, restore the backup to a directory, then run "holdfast copy <directory> postgres://…".',
+  )
+}
+
+async function requireIn(disk: Disk, directory: string, names: readonly string[], message: string): Promise<void> {
+  const there = await disk.list(directory).catch((error: unknown): string[] => {
+    if (isMissing(error)) return []
+    throw unreadable(error, directory)
+  })
+  if (!names.some((name) => there.includes(name))) throw new HoldfastError('NOT_FOUND', message)
+}
