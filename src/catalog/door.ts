@@ -80,7 +80,9 @@ export class CatalogDoor {
   }
 
   async #isThere(): Promise<boolean> {
-    const { directory } = this.#options.engine
+    const { directory, catalog } = this.#options.engine
+    // An engine that keeps the catalog itself always has one.
+    if (catalog !== undefined) return true
     if (directory === undefined) return false
     const { currentFile } = await import('./sqlite/file.ts')
     return (await currentFile(directory)) !== undefined

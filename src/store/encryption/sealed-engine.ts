@@ -92,10 +92,6 @@ class SealedJournal implements Journal {
     return this.#inner.segments()
   }
 
-  async vanished(): Promise<Vanished | undefined> {
-    return this.#inner.vanished?.()
-  }
-
   async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {
     const chunk = await this.#inner.read(segment, from, limit)
     if (chunk === undefined || chunk.lines.length === 0) return chunk

@@ -1,0 +1,148 @@
+/** Every method of the client, with what it must answer. What it does with other answers of a server is the same for all of them. */
+import { connect, RemoteSession, RemoteStore, RemoteTask } from '../../../src/client/index.ts'
+import type { DamagedPlace } from '../../../src/store/damage.ts'
+import {
+  ACCEPTS,
+  type Answers,
+  elsewhere,
+  isWriting,
+  LISTS,
+  READS,
+  READS_EARLIER,
+  READS_THE_LOST,
+  silent,
+  WRITES,
+  WRITES_THE_LOST,
+} from './answers.ts'
+import type { Opened } from './place.ts'
+import { LOST, WORD } from './subject.ts'
+import { type Surface, seen } from './surface.ts'
+
+const MESSAGE = { role: 'user', content: 'x' }
+const BY_INFO = silent('its type has no room; info() says that the session is damaged')
+const KEYS = elsewhere('reads keys only')
+const SETTINGS = elsewhere('reads settings only')
+const NOT_ASKED = elsewhere('reads nothing before something is appended')
+
+/** A method of the session, of the store or of a task. */
+type Call = (at: { store: RemoteStore; session: RemoteSession; named: Opened['named'] }) => Promise<unknown>
+type Spec = readonly [answers: Answers, call?: Call, reports?: (result: never) => boolean]
+
+const hasPlaces = ({ damage }: { readonly damage: readonly DamagedPlace[] }): boolean => damage.length > 0
+const isDamaged = ({ status }: { readonly status: string }): boolean => status === 'damaged'
+
+const SESSION: Readonly<Record<string, Spec>> = {
+  messages: [READS, ({ session }) => session.messages({ archived: true }), hasPlaces],
+  window: [READS, ({ session }) => session.window(), hasPlaces],
+  tree: [READS, ({ session }) => session.tree(), hasPlaces],
+  archive: [READS_EARLIER, ({ session }) => session.archive(1), hasPlaces],
+  damage: [READS, ({ session }) => session.damage(), (places: unknown[]) => places.length > 0],
+  info: [READS, ({ session }) => session.info(), isDamaged],
+  message: [READS_THE_LOST, ({ session }) => session.message(LOST.late)],
+  record: [READS_THE_LOST, ({ session }) => session.record(LOST.late)],
+  revisions: [READS_THE_LOST, ({ session }) => session.revisions(LOST.late)],
+  entry: [BY_INFO, ({ session }) => session.entry('notes', 'k')],
+  entries: [BY_INFO, ({ session }) => session.entries('notes').next()],
+  archives: [BY_INFO, ({ session }) => session.archives()],
+  turn: [BY_INFO, ({ session }) => session.turn()],
+  usage: [BY_INFO, ({ session }) => session.usage()],
+  happenings: [BY_INFO, ({ session }) => session.happenings()],
+  version: [BY_INFO, ({ session }) => session.version()],
+  follow: [NOT_ASKED],
+  append: [WRITES, ({ session }) => session.append(MESSAGE)],
+  exchange: [WRITES, ({ session }) => session.exchange([MESSAGE], [MESSAGE])],
+  replace: [WRITES_THE_LOST, ({ session }) => session.replace(LOST.late, MESSAGE)],
+  putEntries: [WRITES, ({ session }) => session.putEntries([{ channel: 'c', key: 'k', value: 1 }])],
+  describe: [WRITES, ({ session }) => session.describe({ addTags: ['t'] })],
+  snapshot: [WRITES, ({ session }) => session.snapshot('n')],
+  revert: [WRITES, ({ session }) => session.revert('snap')],
+  undo: [WRITES, ({ session }) => session.undo()],
+  fork: [WRITES, ({ session }) => session.fork()],
+  child: [WRITES, ({ session }) => session.child()],
+  commit: [WRITES, ({ session }) => session.commit()],
+  retractMemories: [WRITES, ({ session }) => session.retractMemories(1)],
+  recordUsage: [WRITES, ({ session }) => session.recordUsage({ model: 'm', inputTokens: 1, outputTokens: 1 })],
+  share: [WRITES, ({ session }) => session.share()],
+  unshare: [WRITES, ({ session, named }) => session.unshare(named.sid)],
+  erase: [WRITES_THE_LOST, ({ session }) => session.erase(LOST.late)],
+  delete: [WRITES, ({ session }) => session.delete()],
+  restore: [WRITES, ({ session }) => session.restore()],
+  acceptDamage: [ACCEPTS, ({ session }) => session.acceptDamage(), ({ accepted }: { accepted: unknown[] }) => accepted.length > 0],
+}
+
+const STORE: Readonly<Record<string, Spec>> = {
+  list: [LISTS, ({ store }) => store.list(), ({ sessions }: { sessions: { status: string }[] }) => sessions.some(isDamaged)],
+  search: [LISTS, ({ store }) => store.search(WORD), hasPlaces],
+  shared: [READS, ({ store, named }) => store.shared(named.token), ({ page }: { page: { damage: DamagedPlace[] } }) => hasPlaces(page)],
+  stats: [LISTS, ({ store }) => store.stats(), ({ sessions }: { sessions: { damaged: number } }) => sessions.damaged > 0],
+  doctor: [
+    LISTS,
+    ({ store }) => store.doctor(),
+    ({ findings }: { findings: { severity: string }[] }) => findings.some(({ severity }) => severity === 'damage'),
+  ],
+  export: [READS, ({ store }) => damageOfExport(store), (places: number) => places > 0],
+  task: [BY_INFO, ({ store, named }) => store.task(named.tid)],
+  tasks: [elsewhere('lists tasks from the catalog'), ({ store }) => store.tasks()],
+  memories: [elsewhere('reads what summaries say, none of which was hit'), ({ store }) => store.memories({ owner: 'kim' })],
+  session: [elsewhere('makes a handle and asks nothing')],
+  changes: [NOT_ASKED],
+  close: [elsewhere('asks nothing')],
+  create: [elsewhere('creates another session'), ({ store }) => store.create()],
+  retryTasks: [elsewhere('begins tasks that failed, of which there are none')],
+  purge: [elsewhere('a session that cannot be read is named as failed'), ({ store }) => store.purge({ dryRun: true }).next()],
+  expire: [elsewhere('a session that cannot be read is skipped')],
+  erase: [elsewhere('erases sessions of an owner who has none')],
+  importFile: [elsewhere('brings in another session')],
+  destroyKey: [elsewhere('the store is not encrypted')],
+  quota: [SETTINGS],
+  quotaUsage: [SETTINGS],
+  setQuota: [SETTINGS],
+  retention: [SETTINGS],
+  setRetention: [SETTINGS],
+  audit: [elsewhere('reads the audit log')],
+  whoami: [KEYS],
+  createKey: [KEYS],
+  keys: [KEYS],
+  revokeKey: [KEYS],
+  createToken: [KEYS],
+}
+
+const TASK: Readonly<Record<string, Spec>> = {
+  info: [BY_INFO, async ({ store, named }) => (await store.task(named.tid)).info()],
+  completed: [BY_INFO, async ({ store, named }) => (await store.task(named.tid)).completed()],
+  cancel: [WRITES, async ({ store, named }) => (await store.task(named.tid)).cancel()],
+  retry: [WRITES, async ({ store, named }) => (await store.task(named.tid)).retry()],
+}
+
+async function damageOfExport(store: RemoteStore): Promise<number> {
+  let damaged = 0
+  const onDamage = (places: number): void => {
+    damaged = places
+  }
+  for await (const _ of store.export({ session: 'talk', onDamage }));
+  return damaged
+}
+
+const CLASSES = { session: [RemoteSession, SESSION], store: [RemoteStore, STORE], task: [RemoteTask, TASK] } as const
+
+export const METHOD_NAMES = Object.entries(CLASSES).flatMap(([of, [{ prototype }]]) =>
+  Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+    .map(([name]) => `client ${of}.${name}`),
+)
+
+export const METHOD_SURFACES: readonly Surface[] = Object.entries(CLASSES).flatMap(([of, [, specs]]) =>
+  Object.entries(specs).map(([name, [answers, call, reports = () => false]]) => ({
+    name: `client ${of}.${name}`,
+    answers,
+    on: name === 'search' ? 'searching' : isWriting(answers) ? 'writing' : 'reading',
+    ...(call === undefined
+      ? {}
+      : { ask: (opened: Opened) => seen(async () => call(await reached(opened)), reports as (result: unknown) => boolean) }),
+  })),
+)
+
+async function reached({ fetch, key, named }: Opened): Promise<Parameters<Call>[0]> {
+  const store = connect('http://localhost', { key, retries: 0, fetch: fetch as typeof globalThis.fetch })
+  return { store, session: await store.session(named.id), named }
+}

@@ -1,0 +1,83 @@
+/** The faults, and how each is done to a store that is closed: to the files of a directory, or to the rows of a database. */
+import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Effect } from './answers.ts'
+import { EARLY, LATE, TITLE } from './subject.ts'
+
+/** A page of the disk. */
+const PAGE_BYTES = 4096
+const LOST_BEGINNING = 300
+
+export interface Fault {
+  readonly name: string
+  readonly effect: Effect
+  readonly toFiles: (journal: JournalFiles) => void
+}
+
+/** A journal as the files that it is. */
+export interface JournalFiles {
+  readonly directory: string
+  /** The directory of the session that is swapped with it. */
+  readonly other: string
+  /** Full names of its segments, the first one first. */
+  readonly segments: readonly string[]
+}
+
+export function journalFiles(directory: string, other: string): JournalFiles {
+  const segments = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
+  return { directory, other, segments: segments.sort().map((name) => join(directory, name)) }
+}
+
+export const FAULTS: readonly Fault[] = [
+  { name: 'a flipped bit in a message line', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => flip(journal, text)) },
+  { name: 'a flipped bit in a title record', effect: 'title', toFiles: (journal) => flip(journal, TITLE) },
+  { name: 'a zeroed page in the middle', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => zero(journal, text)) },
+  { name: 'a deleted middle segment', effect: 'lost', toFiles: ({ segments }) => rmSync(segments[1] as string) },
+  { name: 'a last segment cut to half', effect: 'vanished', toFiles: ({ segments }) => cutToHalf(segments.at(-1) as string) },
+  { name: 'a journal cut to zero', effect: 'gone', toFiles: ({ segments }) => eachOf(segments, (path) => truncateSync(path, 0)) },
+  { name: 'a deleted journal directory', effect: 'gone', toFiles: ({ directory }) => rmSync(directory, { recursive: true }) },
+  {
+    name: 'a first segment without its first 300 bytes',
+    effect: 'lost',
+    toFiles: ({ segments: [first] }) => writeFileSync(first as string, readFileSync(first as string).subarray(LOST_BEGINNING)),
+  },
+  { name: 'two swapped journals', effect: 'swapped', toFiles: swap },
+]
+
+function eachOf<T>(items: readonly T[], work: (item: T) => void): void {
+  for (const item of items) work(item)
+}
+
+/** Changes one bit of the first line that has a text. */
+function flip(journal: JournalFiles, text: string): void {
+  change(journal, text, (bytes, at) => {
+    bytes[at] = (bytes[at] as number) ^ 1
+  })
+}
+
+function zero(journal: JournalFiles, text: string): void {
+  change(journal, text, (bytes, at) => void bytes.fill(0, at, at + PAGE_BYTES))
+}
+
+function change({ segments }: JournalFiles, text: string, work: (bytes: Buffer, at: number) => void): void {
+  for (const path of segments) {
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf(text)
+    if (at === -1) continue
+    work(bytes, at)
+    writeFileSync(path, bytes)
+    return
+  }
+  throw new Error(`No segment has "${text}".`)
+}
+
+function cutToHalf(path: string): void {
+  truncateSync(path, Math.floor(readFileSync(path).length / 2))
+}
+
+function swap({ directory, other }: JournalFiles): void {
+  const aside = `${directory}.aside`
+  renameSync(directory, aside)
+  renameSync(other, directory)
+  renameSync(aside, other)
+}
