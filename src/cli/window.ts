@@ -54,7 +54,7 @@ function toldOf(leftOut: Window['leftOut']): string {
   for (const one of leftOut) {
     // Messages that were not even read come as a number.
     const what = `${one.kind === 'messages' ? 'message' : one.kind} (${one.reason})`
-    counts.set(what, (counts.get(what) ?? 0) + (one.kind === 'messages' ? one.count : 1))
+    counts.set(what, (counts.get(what) ?? 0) + (one.kind === 'messages' ? (one.count ?? 1) : 1))
   }
   return [...counts].map(([what, count]) => `${count} × ${what}`).join(', ')
 }

@@ -13,8 +13,7 @@ import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../s
 import type { Shared, ShareOptions } from '../store/shares.ts'
 import type { ArchiveInfo, CommitOptions } from '../store/tasks.ts'
 import type { MessageRecord, Page, PageOptions, StoredMessage } from '../store/transcript.ts'
-import type { Window, WindowOptions } from '../store/window.ts'
-import type { Turn } from '../window/turns.ts'
+import type { LastTurn, Window, WindowOptions } from '../store/window.ts'
 import { type AcceptedFields, DAMAGE_HEADER, damageIn, placeOf } from '../wire/damage.ts'
 import { type AppendedFields, type BatchFields, type PageFields, type StoredFields, storedMessage } from '../wire/messages.ts'
 import { archiveName, archiveNumber } from '../wire/names.ts'
@@ -190,8 +189,9 @@ export class RemoteSession implements SessionApi {
     return windowOf(result, damage)
   }
 
-  async turn(): Promise<Turn> {
-    return turnOf(await this.#ask<TurnFields>('GET', '/turn'))
+  async turn(): Promise<LastTurn> {
+    const { result, damage } = await this.#read<TurnFields>('/turn')
+    return { ...turnOf(result), damage }
   }
 
   recordUsage(

@@ -154,7 +154,12 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     const times = { from: from?.toISOString(), to: to?.toISOString() }
     const asked = { q: query, kinds: kinds?.join(','), session_id: session, ...rest, ...times }
     const { result, headers } = await this.#transport.ask<FoundFields>('GET', '/search', { query: asked })
-    return { hits: result.hits.map(hitOf), lag: result.lag, damage: damageIn(result, headers.get(DAMAGE_HEADER)) }
+    return {
+      hits: result.hits.map(hitOf),
+      lag: result.lag,
+      damage: damageIn(result, headers.get(DAMAGE_HEADER)),
+      moreDamage: result.more_damage ?? false,
+    }
   }
 
   async stats(): Promise<Stats> {

@@ -123,7 +123,8 @@ export class Stretch {
     }
     if (witness === undefined || this.#spoiled.some(({ copy }) => !copy) || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
-    const wrong = this.state !== undefined && witness.state !== undefined && !isDeepStrictEqual(this.state, witness.state)
+    const wrong =
+      this.state !== undefined && witness.state !== undefined && !isDeepStrictEqual(asRemembered(this.state, witness.state), witness.state)
     if (wrong && !breaks) yield { kind: 'wrong-checkpoint', place }
     if (agrees !== true && breaks) yield { kind: 'missing-record', place, detail: 'The last record before this checkpoint is not there.' }
   }
@@ -157,7 +158,12 @@ function endOf(spoiled: Spoiled | undefined): number | undefined {
 
 /** That a session is purged is said by a seal, whose loss alone costs nothing. */
 function isSame(state: SessionState, other: SessionState): boolean {
-  return isDeepStrictEqual({ ...state, purged: other.purged }, other)
+  return isDeepStrictEqual({ ...asRemembered(state, other), purged: other.purged }, other)
+}
+
+/** Checkpoints of older software do not have what was accepted. That is not damage. */
+function asRemembered(state: SessionState, { accepted }: SessionState): SessionState {
+  return accepted.length === 0 ? { ...state, accepted } : state
 }
 
 /** Whether what stood here stands again elsewhere. A spoiled stretch may begin before the first line that was lost in it. */

@@ -35,5 +35,5 @@ export function damageHeader(damage: readonly DamagedPlace[]): Record<string, st
 /** What reading a session has shown so far. Reads nothing. */
 export function knownDamage({ method, reach }: Route, store: Store, session: string | null): readonly DamagedPlace[] {
   if (method !== 'get' || reach !== 'session' || session === null) return []
-  return knownPlaces(new Handle(store.parts, session).held.replica.damage)
+  return knownPlaces(new Handle(store.parts, session).held.replica)
 }

@@ -209,6 +209,7 @@ const RESET: Change = {
   at: '',
   version: '',
   messages: [],
+  damage: [],
   record: { v: 1, id: '', at: '', type: 'reset', prev: '' },
 }
 

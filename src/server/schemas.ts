@@ -401,6 +401,7 @@ export const Found = z
         .openapi('Hit'),
     ),
     lag: Lag.openapi({ description: 'text that is not indexed yet and was not searched' }),
+    more_damage: z.boolean().optional().openapi({ description: 'more sessions that were searched are damaged than `damage` names' }),
   })
   .openapi('Found') satisfies z.ZodType<FoundFields>
 

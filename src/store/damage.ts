@@ -1,7 +1,12 @@
 /** What cannot be read in a journal, from its beginning to its end. */
 import type { Journal } from '../engine/port.ts'
+import type { DamageReason, SessionState } from '../session/state.ts'
+import { damagedPlaces } from './damaged-places.ts'
 import { history } from './history.ts'
-import type { Damage } from './tail.ts'
+import type { Loss } from './loss.ts'
+import type { Replica } from './replica.ts'
+
+export type { DamageReason }
 
 export interface DamageReport {
   /** First position of the segment, which is also the name of its file. */
@@ -9,12 +14,12 @@ export interface DamageReport {
   /** Byte offset in that file. */
   readonly offset: number
   readonly length: number
-  /** `torn`: half a line of a writer that died. `zeros`: a page that never reached the disk. `missing`: bytes that were there. `rotten`: anything else. */
-  readonly kind: 'torn' | 'zeros' | 'missing' | 'rotten'
+  /**
+   * `torn`: half a line of a writer that died. `zeros`: a page that never reached the disk. `missing`: bytes in front of a segment that is there.
+   * `vanished`: bytes that were acknowledged and are no longer there. `identity`: the files belong to another session. `rotten`: anything else.
+   */
+  readonly kind: 'torn' | 'zeros' | 'missing' | 'rotten' | 'vanished' | 'identity'
 }
-
-/** Why something that was written cannot be read. `vanished`: its bytes are no longer there. `identity`: the file belongs to another session. */
-export type DamageReason = 'rotten' | 'zeros' | 'missing' | 'vanished' | 'identity'
 
 /** One place in an answer where something is missing that was written. */
 export interface DamagedPlace {
@@ -31,8 +36,9 @@ export interface DamagedPlace {
   readonly since?: string
 }
 
-export async function damageOf(journal: Journal): Promise<DamageReport[]> {
-  const reports: DamageReport[] = []
+/** All damage of a journal, which is read for it, with what is known to be lost. */
+export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageReport[]> {
+  const reports: DamageReport[] = loss === undefined ? [] : [{ segment: 0, offset: loss.from, length: loss.to - loss.from, kind: loss.as }]
   for await (const { verdict, segment } of history(journal, { barrier: false })) {
     if (verdict.kind === 'damage') reports.push({ segment, offset: verdict.at - segment, length: verdict.length, kind: verdict.as })
   }
@@ -40,6 +46,8 @@ export async function damageOf(journal: Journal): Promise<DamageReport[]> {
 }
 
 /** What a replica knows to be damaged, as answers report it. A torn tail is not among it: it was never acknowledged. */
-export function knownPlaces(damage: readonly Damage[]): DamagedPlace[] {
-  return damage.flatMap(({ at, as }) => (as === 'torn' ? [] : [{ position: at, count: null, reason: as }]))
+export function knownPlaces({ damage, known }: Pick<Replica<SessionState>, 'damage' | 'known'>): DamagedPlace[] {
+  const lost = damage.flatMap(({ at, length, as }) => (as === 'torn' ? [] : [{ position: at, to: at + length, reason: as }]))
+  const accepted = known?.accepted ?? []
+  return damagedPlaces({ gaps: [], lost, accepted, within: [-1, Number.POSITIVE_INFINITY], head: -1 })
 }

@@ -48,7 +48,7 @@ export async function erase(handle: Handle, id: string, options: EraseMessageOpt
     const state = await handle.liveState()
     const transcript = new Transcript(handle.parts, handle.id, state)
     const newest = await transcript.newest(id)
-    if (newest === undefined) throw noMessage(id)
+    if (newest === undefined) throw (await transcript.whyUnknown(id)) ?? noMessage(id)
     const { located } = newest
     if (located.journal !== handle.id) {
       // The bytes are those of the session that it was said in.

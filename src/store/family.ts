@@ -7,9 +7,10 @@ import * as decide from '../session/decide.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
 import { admit, admitAmount } from './admission.ts'
-import { type DamagedPlace, knownPlaces } from './damage.ts'
+import type { DamagedPlace } from './damage.ts'
 import { Handle } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
+import { Transcript } from './transcript.ts'
 
 export interface TreeNode {
   readonly session: string
@@ -19,7 +20,7 @@ export interface TreeNode {
   readonly version: string
   /** The message that it began from. */
   readonly message: string | null
-  /** Where messages of this session are missing that were written. */
+  /** What this process knows to be lost in this session's own journal. Nothing is read to find more. */
   readonly damage: readonly DamagedPlace[]
   readonly children: readonly TreeNode[]
 }
@@ -83,8 +84,8 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
   let left = TREE_LIMIT
   const grow = async (handle: Handle, { kind, message }: Branch, parent?: string): Promise<TreeNode | undefined> => {
     const state = await stateOrFlag(handle)
-    if (typeof state === 'string') {
-      return { session: handle.id, kind, title: null, status: state, version: ABSENT_VERSION, message, damage: [], children: [] }
+    if (!('grants' in state)) {
+      return { session: handle.id, kind, title: null, ...state, version: ABSENT_VERSION, message, children: [] }
     }
     // Its maker may have died behind the grant; and it may have been deleted since, and created anew as something else.
     if (parent !== undefined && state.parent?.session !== parent) return undefined
@@ -93,18 +94,20 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
       const child = --left > 0 ? await grow(new Handle(root.parts, grant.session), grant, handle.id) : undefined
       if (child !== undefined) children.push(child)
     }
-    const { damage } = handle.held.replica
-    const { status, version } = infoOf(handle.id, state, damage)
-    return { session: handle.id, kind, title: state.title, status, version, message, damage: knownPlaces(damage), children }
+    const { status, version } = infoOf(handle.id, state, handle.held.replica.damage)
+    const damage = await new Transcript(root.parts, handle.id, state).damageOf([], -1)
+    return { session: handle.id, kind, title: state.title, status, version, message, damage, children }
   }
   return (await grow(root, { kind: 'root', message: null })) as TreeNode
 }
 
-async function stateOrFlag(handle: Handle): Promise<SessionState | 'damaged' | 'unreadable'> {
+async function stateOrFlag(handle: Handle): Promise<SessionState | Pick<TreeNode, 'status' | 'damage'>> {
   try {
     return await handle.state()
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
-    return error.code === 'DAMAGED' ? 'damaged' : 'unreadable'
+    if (error.code !== 'DAMAGED') return { status: 'unreadable', damage: [] }
+    const reason = error.details.reason === 'vanished' || error.details.reason === 'identity' ? error.details.reason : 'missing'
+    return { status: 'damaged', damage: [{ position: 0, count: null, reason }] }
   }
 }

@@ -5,10 +5,12 @@
 import type { Clock } from '../engine/clock.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Counted, JournalFold } from '../record/fold.ts'
+import { type Counted, type Damaged, JournalFold } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import { versionOf } from '../session/state.ts'
+import type { DamagedPlace } from './damage.ts'
+import { isCarried, lostIn, reasonOf } from './damage-scan.ts'
 import { type Found, Records } from './records.ts'
 import type { Held } from './replicas.ts'
 import { Waiter } from './waiter.ts'
@@ -17,12 +19,17 @@ import { Waiter } from './waiter.ts'
 export interface Change {
   /** Go on behind this change: `follow({ after: cursor })`. Opaque. */
   readonly cursor: string
-  /** The type of the record, or `reset`: the cursor no longer fits, and what lies between was missed. Read the session again. */
+  /**
+   * The type of the record; or `reset`: the cursor no longer fits, and changes were missed, so read the session again; or `damage`:
+   * something was written here that cannot be read.
+   */
   readonly type: string
   readonly at: string
   readonly version: string
   /** The messages of a `messages.appended`. */
   readonly messages: readonly { readonly id: string; readonly message: JsonObject }[]
+  /** Of a change of type `damage`: the place. */
+  readonly damage: readonly DamagedPlace[]
   /** The record itself, as docs/format.md describes it. */
   readonly record: JournalRecord
 }
@@ -105,6 +112,8 @@ export class ChangeReader {
       const mayBeCarried = anew || next !== undefined
       yield* this.#readSegment(mayBeCarried ? await new Records(this.#journal).carried((this.#fold as JournalFold).segment) : [])
       if (next === undefined) return
+      const missing = this.#fold?.missing(this.#next)
+      if (missing !== undefined && (await this.#isLost(missing))) yield* this.#tellDamage(missing, [])
       anew = false
       this.#fold?.enter(next, segments[index + 1] ?? Number.POSITIVE_INFINITY)
       this.#next = next
@@ -161,6 +170,7 @@ export class ChangeReader {
       // What its seal says may not be on the disk is carried before it is shown.
       if (fold.seal?.from !== undefined) await this.#replica.read()
       for (const verdict of verdicts) {
+        if (verdict.kind === 'damage') yield* this.#tellDamage(verdict, waiting)
         if (verdict.kind !== 'counted') continue
         yield* this.#tell([...waiting.filter(({ at }) => at < verdict.at), verdict])
         waiting = waiting.filter(({ at }) => at > verdict.at)
@@ -178,10 +188,26 @@ export class ChangeReader {
     }
   }
 
+  /** Whether records were lost with the end of a segment: it may never have held any. The segment before helps to tell. */
+  async #isLost({ at, length }: Damaged): Promise<boolean> {
+    const from = Math.max((this.#fold?.segment ?? 0) - 1, 0)
+    return (await lostIn(this.#journal, { from, until: at + length })).some(({ position }) => position === at)
+  }
+
+  /** A line that cannot be read, unless a writer left it half-written, or a later segment carries it. */
+  *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): Generator<Change> {
+    const lost = { position: at, to: at + length, reason: reasonOf(as) }
+    if (as === 'torn' || at <= this.#seen.position || isCarried(lost, carried)) return
+    this.#seen = { position: at, crc: '' }
+    const place: DamagedPlace = { position: at, count: null, reason: lost.reason }
+    const record: JournalRecord = { v: 1, id: '', at: '', type: 'damage', prev: '', ...place }
+    yield { cursor: `${at + 1}-reset`, type: 'damage', at: '', version: '', messages: [], damage: [place], record }
+  }
+
   #reset(segment: number): Change {
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'reset', prev: '' }
     this.#seen = { position: segment - 1, crc: '' }
-    return { cursor: `${segment}-reset`, type: 'reset', at: '', version: '', messages: [], record }
+    return { cursor: `${segment}-reset`, type: 'reset', at: '', version: '', messages: [], damage: [], record }
   }
 }
 
@@ -192,5 +218,13 @@ function changeOf(counted: Counted): Change {
     id: messageId(record.id, appended.ids, index),
     message: message as JsonObject,
   }))
-  return { cursor: cursorOf(counted), type: record.type, at: record.at, version: versionOf(counted), messages: messages ?? [], record }
+  return {
+    cursor: cursorOf(counted),
+    type: record.type,
+    at: record.at,
+    version: versionOf(counted),
+    messages: messages ?? [],
+    damage: [],
+    record,
+  }
 }

@@ -84,8 +84,9 @@ export class Handle {
   }
 
   async locate(message: string): Promise<Located> {
-    const located = await (await this.transcript()).locate(checkId('The message id', message))
-    if (located === undefined) throw noMessage(message)
+    const transcript = await this.transcript()
+    const located = await transcript.locate(checkId('The message id', message))
+    if (located === undefined) throw (await transcript.whyUnknown(message)) ?? noMessage(message)
     return located
   }
 

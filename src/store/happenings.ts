@@ -2,6 +2,8 @@
 import type { Journal } from '../engine/port.ts'
 import type { JournalRecord } from '../record/record.ts'
 import { checkCount } from '../session/check.ts'
+import type { DamagedPlace } from './damage.ts'
+import { lostIn } from './damage-scan.ts'
 import { Records } from './records.ts'
 
 export interface HappeningsOptions {
@@ -17,6 +19,8 @@ export interface Happenings {
   readonly records: readonly { readonly position: number; readonly record: JournalRecord }[]
   /** Go on before this position; null if there is nothing. */
   readonly before: number | null
+  /** What cannot be read between these records. */
+  readonly damage: readonly DamagedPlace[]
 }
 
 /** One call looks at so many records at most: a long session has few that are not messages. */
@@ -30,18 +34,26 @@ export async function happenings(journal: Journal, end: number, options: Happeni
   checkCount('The limit', limit, MOST)
   const records: Happenings['records'][number][] = []
   let looked = 0
-  for await (const { record, at } of new Records(journal).backward(0, Math.min(before, end) - 1)) {
-    const last = records.at(-1)
+  const last = Math.min(before, end) - 1
+  for await (const { record, at } of new Records(journal).backward(0, last)) {
+    const newest = records.at(-1)
     // Most records are written twice. The first copy is the one that counts, and a page never ends between the two.
-    if (last?.record.id === record.id) {
+    if (newest?.record.id === record.id) {
       records.splice(-1, 1, shown(record, at))
       continue
     }
-    if (records.length === limit || looked++ === LOOKED_AT) return { records, before: at + 1 }
+    if (records.length === limit || looked++ === LOOKED_AT)
+      return { records, before: at + 1, damage: await damageIn(journal, at + 1, last) }
     if (OWN.has(record.type) || (!messages && record.type === 'messages.appended')) continue
     records.push(shown(record, at))
   }
-  return { records, before: null }
+  return { records, before: null, damage: await damageIn(journal, 0, last) }
+}
+
+/** Of what records say that cannot be read, nothing is known. */
+async function damageIn(journal: Journal, from: number, to: number): Promise<DamagedPlace[]> {
+  const lost = (await lostIn(journal, { from, until: to + 1 })).filter(({ position }) => position >= from)
+  return lost.map(({ position, reason, since }) => ({ position, count: null, reason, ...(since === undefined ? {} : { since }) }))
 }
 
 /** Without the digest that opens a share. */

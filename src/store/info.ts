@@ -2,6 +2,7 @@
 import type { Json } from '../record/record.ts'
 import { samePoint } from '../session/branch.ts'
 import type { Amount, Parent, SessionState, Snapshot } from '../session/state.ts'
+import { overlaps } from './damaged-places.ts'
 import type { Damage } from './tail.ts'
 
 export interface SessionInfo {
@@ -42,7 +43,8 @@ export interface SessionInfo {
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
   const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head } = state
-  const alive = state.id === null || isDamaged(damage) ? 'damaged' : 'ok'
+  const open = damage.filter(({ at, length }) => !state.accepted.some((gap) => overlaps(gap, [at, at + length])))
+  const alive = state.id === null || isDamaged(open) ? 'damaged' : 'ok'
   return {
     id,
     status: state.status === 'deleted' ? 'deleted' : alive,

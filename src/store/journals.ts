@@ -1,14 +1,28 @@
 /** The journals that the messages of one session stand in: its own, and those that its past names. */
+import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
-import type { Past } from '../session/state.ts'
+import type { AcceptedGap, Past } from '../session/state.ts'
+import { reasonOf } from './damage-scan.ts'
+import type { LostStretch } from './damaged-places.ts'
 import type { StoreParts } from './parts.ts'
 import { Records } from './records.ts'
 import type { Held } from './replicas.ts'
+
+/** What is known of a journal that others inherit from. */
+export interface Condition {
+  /** The file belongs to another session: nothing in it may be shown. */
+  readonly foreign: boolean
+  /** Why all of it may be missing. */
+  readonly gone: LostStretch | undefined
+  readonly accepted: readonly AcceptedGap[]
+}
 
 export class Journals {
   readonly #parts: StoreParts
   readonly #session: string
   readonly #records = new Map<string, Records>()
+  readonly #conditions = new Map<string, Promise<Condition>>()
 
   constructor(parts: StoreParts, session: string) {
     this.#parts = parts
@@ -24,6 +38,44 @@ export class Journals {
     return records
   }
 
+  journal(session: string): Journal {
+    return this.#held(session).journal
+  }
+
+  newest(session: string): Held['replica']['newest'] {
+    return this.#held(session).replica.newest
+  }
+
+  /** Where this process found damage when it loaded a journal. */
+  damage(session: string): Held['replica']['damage'] {
+    return this.#held(session).replica.damage
+  }
+
+  /** Whether a journal that is inherited from can be trusted. Loads its end, once. */
+  condition(session: string): Promise<Condition> {
+    const known = this.#conditions.get(session)
+    if (known !== undefined) return known
+    const condition = this.#condition(session)
+    this.#conditions.set(session, condition)
+    return condition
+  }
+
+  async #condition(session: string): Promise<Condition> {
+    const { replica } = this.#held(session)
+    try {
+      const { state } = await replica.read()
+      const whole = replica.damage.map(({ at, length, as }) => ({ position: at, to: at + length, reason: reasonOf(as) }))
+      const gone = whole.find(({ reason }) => reason === 'vanished' || reason === 'identity')
+      return { foreign: gone?.reason === 'identity', gone, accepted: state.accepted }
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+      // Its lines may still be readable one by one. Whoever reads them gets the error, if they are not.
+      const reason = typeof error.details.reason === 'string' ? reasonOf(error.details.reason) : 'rotten'
+      const gone = reason === 'rotten' ? undefined : { position: 0, to: Number.POSITIVE_INFINITY, reason }
+      return { foreign: reason === 'identity', gone, accepted: [] }
+    }
+  }
+
   /** What is known of keys in the session itself: the last record that holds each. */
   find(keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
     return this.#held(this.#session).replica.find(keys)
@@ -35,7 +87,8 @@ export class Journals {
    */
   async findInPiece({ session, born, end }: Past, keys: readonly KeyHash[]): Promise<(KeyEntry | undefined)[]> {
     const { replica, journal } = this.#held(session)
-    const { state } = await replica.read()
+    const state = await replica.read().then((read) => read.state, ifVanished)
+    if (state === undefined) return []
     if (state.born === born) return replica.find(keys)
     const before = (await journal.segments()).find((first) => first >= end)
     return before === undefined ? [] : journal.lookup(keys, born, before)
@@ -45,4 +98,10 @@ export class Journals {
     const { engine, space, replicas } = this.#parts
     return replicas.of(engine.name(space, session))
   }
+}
+
+/** A journal that vanished has no keys either. The fork that inherited from it continues, and reports what it lacks. */
+function ifVanished(error: unknown): undefined {
+  if (error instanceof HoldfastError && error.code === 'DAMAGED' && error.details.reason === 'vanished') return undefined
+  throw error
 }

@@ -11,6 +11,9 @@ import type { Journals } from './journals.ts'
 import type { Found } from './records.ts'
 import type { StoredMessage } from './transcript.ts'
 
+/** Is called with the place of a replacement that cannot be read. */
+export type OnLost = (session: string, position: number) => void
+
 interface Replacement {
   readonly record: JournalRecord
   readonly message: JsonObject
@@ -36,8 +39,8 @@ export class Replacements {
     this.#state = state
   }
 
-  /** The messages with their newest content. */
-  async shown(messages: readonly { readonly stored: StoredMessage; readonly place: number }[]): Promise<StoredMessage[]> {
+  /** The messages with their newest content. One whose newest content cannot be read has the one before it, and `onLost` is called. */
+  async shown(messages: readonly { readonly stored: StoredMessage; readonly place: number }[], onLost?: OnLost): Promise<StoredMessage[]> {
     const shown = messages.map(({ stored }) => stored)
     if (this.#state.replaced === 0) return shown
     let open = messages.map(({ stored, place }, index) => ({ index, place, key: hashKey('replacement', stored.id) }))
@@ -46,7 +49,7 @@ export class Replacements {
       const entries = asked.length === 0 ? [] : await find(asked.map(({ key }) => key))
       for (const [i, { index }] of asked.entries()) {
         const entry = entries[i]
-        const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end)
+        const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end, onLost)
         if (replacement === undefined) continue
         const { message, erased } = replacement
         shown[index] = { ...(shown[index] as StoredMessage), replaced: true, message, ...(erased ? { erased } : {}) }
@@ -113,10 +116,13 @@ export class Replacements {
   }
 
   /** The last replacement in front of `end`, going back from one. */
-  async #at(session: string, position: number, end: number): Promise<Replacement | undefined> {
+  async #at(session: string, position: number, end: number, onLost?: OnLost): Promise<Replacement | undefined> {
     for (let at: number | null = position; at !== null; ) {
       const found = await this.#journals.records(session).eitherCopyAt(at, 'message.erased')
-      if (found === undefined) return undefined
+      if (found === undefined) {
+        onLost?.(session, at)
+        return undefined
+      }
       const { record } = found
       // Also what was erased later than a fork was made: nobody keeps it.
       if (record.type === 'message.erased')

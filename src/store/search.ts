@@ -10,11 +10,12 @@ import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
 import { checkCount, checkId, invalid } from '../session/check.ts'
 import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
-import { type DamagedPlace, knownPlaces } from './damage.ts'
+import type { DamagedPlace } from './damage.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Found, Records, recordIn } from './records.ts'
+import { searchDamage } from './search-damage.ts'
 
 export interface SearchOptions {
   /** What to look for; everything unless told. `session` are titles and tags. */
@@ -58,8 +59,10 @@ export interface SearchResult {
   readonly hits: readonly SearchHit[]
   /** Text that is not in the catalog yet, and was not looked at; null if there is none. */
   readonly lag: Lag | null
-  /** Places that were found and cannot be read, in whichever session. */
+  /** Damaged sessions that were searched: text of theirs may be missing among the hits. At most 100; one place for each. */
   readonly damage: readonly DamagedPlace[]
+  /** Whether there are more of them. */
+  readonly moreDamage: boolean
 }
 
 const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
@@ -85,14 +88,7 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
       await setImmediate()
     }
   }
-  const damage = hits
-    .map(({ session }) => session)
-    .filter((session, i, all) => all.indexOf(session) === i)
-    .flatMap((session) => {
-      const { engine, space, replicas } = parts
-      return knownPlaces(replicas.of(engine.name(space, session)).replica.damage).map((place) => ({ ...place, session }))
-    })
-  return { hits, lag, damage }
+  return { hits, lag, ...(await searchDamage(parts, options)) }
 }
 
 /** Asks the catalog. Without one there is no full text. */

@@ -18,11 +18,10 @@ import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
 import { ABSENT_VERSION, START, type Usage } from '../session/state.ts'
 import { recordUsage } from '../session/usage.ts'
-import type { Turn } from '../window/turns.ts'
 import { acceptDamage, type DamageAccepted } from './accept-damage.ts'
 import { admit, admitAmount, admitText } from './admission.ts'
 import type { Chain } from './chain.ts'
-import { type DamagedPlace, type DamageReport, damageOf } from './damage.ts'
+import { type DamageReport, damageOf } from './damage.ts'
 import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
 import { type EraseMessageOptions, erase } from './erase.ts'
 import { exchange } from './exchange.ts'
@@ -35,9 +34,9 @@ import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
 import { Records } from './records.ts'
 import { type Shared, type ShareOptions, share } from './shares.ts'
-import { type ArchiveInfo, archiveInfo, archiveMessages, type CommitOptions, type Committed, commit } from './tasks.ts'
+import { type ArchiveInfo, archiveInfo, type CommitOptions, type Committed, commit, type WholeArchive, wholeArchive } from './tasks.ts'
 import { type MessageRecord, type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
-import { turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
+import { type LastTurn, turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
 
 export interface AppendOptions extends WriteOptions {
   /** Ids of the messages, in order. Otherwise a message's own `id`, if it is a text; otherwise, or with `new`, one is made. */
@@ -147,8 +146,9 @@ export class Session {
     const expected = options.old === undefined ? undefined : objectText('The old message', options.old).digest
     if (this.#handle.parts.quotas !== undefined) await admitAmount(this.#handle, { bytes: JSON.stringify(copy).length })
     for (;;) {
-      const newest = await (await this.#handle.transcript()).newest(checkId('The message id', id))
-      if (newest === undefined) throw noMessage(id)
+      const transcript = await this.#handle.transcript()
+      const newest = await transcript.newest(checkId('The message id', id))
+      if (newest === undefined) throw (await transcript.whyUnknown(id)) ?? noMessage(id)
       if (newest.erased) throw erased(id)
       const terms = this.#handle.terms('replace', { id, message: copy }, options, newest.located)
       const { message: content, prior } = newest
@@ -176,19 +176,24 @@ export class Session {
     return (await this.#handle.transcript()).page(options)
   }
 
-  /** One message, on whatever branch; undefined if there is none. */
+  /** One message, on any branch; undefined if there is none. DAMAGED if it cannot be read, or may be one of those that cannot be. */
   async message(id: string): Promise<StoredMessage | undefined> {
-    return (await this.#handle.transcript()).message(checkId('The message id', id))
+    const transcript = await this.#handle.transcript()
+    return (await transcript.message(checkId('The message id', id))) ?? refuseIfDamaged(transcript, id)
   }
 
   /** The record that holds a message, as it stands in its journal; undefined if there is no such message. */
   async record(id: string): Promise<MessageRecord | undefined> {
-    return (await this.#handle.transcript()).record(id)
+    const transcript = await this.#handle.transcript()
+    return (await transcript.record(checkId('The message id', id))) ?? refuseIfDamaged(transcript, id)
   }
 
   /** Every content that a message has had, the first one first. */
   async revisions(id: string): Promise<StoredMessage[]> {
-    return (await this.#handle.transcript()).revisions(checkId('The message id', id))
+    const transcript = await this.#handle.transcript()
+    const revisions = await transcript.revisions(checkId('The message id', id))
+    if (revisions.length === 0) await refuseIfDamaged(transcript, id)
+    return revisions
   }
 
   /** Puts data beside the messages, all entries or none. An entry without a value is removed. Creates the session if there is none. */
@@ -231,7 +236,8 @@ export class Session {
     }
     const { snapshots } = await this.#handle.liveState()
     const isSnapshot = snapshots.some(({ name }) => name === checkId('What to revert to', target))
-    const located = isSnapshot ? undefined : await (await this.#handle.transcript()).locate(target)
+    const transcript = await this.#handle.transcript()
+    const located = isSnapshot ? undefined : ((await transcript.locate(target)) ?? (await refuseIfDamaged(transcript, target)))
     const terms = this.#handle.terms('revert', { target }, options, located)
     return written(await this.#handle.submit(terms, (full) => decide.revert(full, target, located?.point)))
   }
@@ -280,14 +286,9 @@ export class Session {
   }
 
   /** One archive with its messages; undefined if there is none of that number. */
-  async archive(
-    number: number,
-  ): Promise<(ArchiveInfo & { readonly messages: readonly StoredMessage[]; readonly damage: readonly DamagedPlace[] }) | undefined> {
+  async archive(number: number): Promise<WholeArchive | undefined> {
     const archive = (await this.#handle.liveState()).archives.find((one) => one.number === number)
-    if (archive === undefined) return undefined
-    const transcript = await this.#handle.transcript()
-    const messages = await archiveMessages(archive, transcript)
-    return { ...(await archiveInfo(this.id, archive, transcript)), messages, damage: transcript.damage }
+    return archive === undefined ? undefined : wholeArchive(this.id, archive, await this.#handle.transcript())
   }
 
   /** Takes back what an archive added to the memories. */
@@ -305,7 +306,7 @@ export class Session {
   }
 
   /** Whether the last turn is complete, unanswered or interrupted, with its open tool calls. */
-  async turn(): Promise<Turn> {
+  async turn(): Promise<LastTurn> {
     const state = await this.#handle.liveState()
     return turnOf(state, new Transcript(this.#handle.parts, this.id, state))
   }
@@ -360,7 +361,8 @@ export class Session {
   /** What cannot be read in this session's journal, and where. Reads all of it. */
   async damage(): Promise<DamageReport[]> {
     await this.#handle.state()
-    return damageOf(this.#handle.held.journal)
+    const { journal, replica } = this.#handle.held
+    return damageOf(journal, replica.loss)
   }
 
   /**
@@ -419,6 +421,12 @@ export class Session {
     const { messages, ids: given } = found.record as unknown as MessagesAppended
     return messages.map((_, index) => messageId(found.record.id, given, index))
   }
+}
+
+/** A message that was not found may be one of those that cannot be read. */
+async function refuseIfDamaged(transcript: Transcript, id: string): Promise<undefined> {
+  const error = await transcript.whyUnknown(id)
+  if (error !== undefined) throw error
 }
 
 function idsOf(messages: readonly JsonText[], given: AppendOptions['ids']): (string | null)[] | undefined {

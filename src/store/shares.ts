@@ -67,7 +67,7 @@ export async function readShared(parts: StoreParts, token: string, options: Page
   if (granted === undefined || (granted.expiresAt !== null && Date.parse(granted.expiresAt) <= parts.clock.now())) throw noShare()
   const { at, n, t, grantedAt, expiresAt } = granted
   const transcript = new Transcript(within, place.session, { ...state, head: { at, n, t } })
-  const page = await transcript.page({ ...options, archived: true })
+  const page = await transcript.page({ ...options, archived: true }, { openEnd: false })
   const of = { ...place, share: granted.id }
   const view = { title: state.title, grantedAt, expiresAt, messageCount: n, page, of }
   if (granted.redact !== true) return view

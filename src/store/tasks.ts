@@ -4,6 +4,8 @@ import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
 import type { Archive, SessionState, TaskStatus } from '../session/state.ts'
+import type { DamagedPlace } from './damage.ts'
+import type { Gap } from './depth-gaps.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
@@ -58,6 +60,13 @@ export interface ArchiveInfo {
   readonly overview: string | null
   readonly memories: readonly ExtractedMemory[]
   readonly error: TaskInfo['error']
+}
+
+export interface WholeArchive extends ArchiveInfo {
+  /** Oldest first. */
+  readonly messages: readonly StoredMessage[]
+  /** Where messages of this archive, or its summary, cannot be read. */
+  readonly damage: readonly DamagedPlace[]
 }
 
 export async function commit(handle: Handle, options: CommitOptions): Promise<Committed> {
@@ -244,10 +253,16 @@ async function endOf(
   return { finished: undefined, error: rotten }
 }
 
-export async function archiveMessages(archive: Archive, transcript: Transcript): Promise<StoredMessage[]> {
+export async function wholeArchive(session: string, archive: Archive, transcript: Transcript): Promise<WholeArchive> {
   const messages: StoredMessage[] = []
-  for await (const message of transcript.oldestFirst([...archive.covers, ...archive.takes])) messages.push(message)
-  return messages.sort((a, b) => a.depth - b.depth)
+  const gaps: Gap[] = []
+  const stretches = [...archive.covers, ...archive.takes]
+  for await (const message of transcript.oldestFirst(stretches, (gap) => gaps.push(gap))) messages.push(message)
+  messages.sort((a, b) => a.depth - b.depth)
+  const info = await archiveInfo(session, archive, transcript)
+  const summary = info.error?.code === 'DAMAGED' && archive.ended !== null ? [{ session: archive.session, position: archive.ended }] : []
+  const damage = [...(await transcript.damageOf(gaps)), ...(await transcript.damagedRecords(summary))]
+  return { ...info, messages, damage }
 }
 
 function notCompleted({ id, status, error }: TaskInfo): HoldfastError {

@@ -1,17 +1,20 @@
 /**
  * The messages of a session at one state of it: pages of them from either end, one of them by its id. The state says which stretches of
- * which journals hold them; they are read from there, and a fork's past from the journals of those before it. What rotted is missing
- * in the answer and told by `damage`.
+ * which journals hold them; they are read from there, and a fork's past from the journals of those before it. A message that cannot be
+ * read is missing in the answer, and `damage` says where and how many.
  */
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
 import { branchTo, common, isOn, PAST, runOf, without } from '../session/branch.ts'
 import type { InheritedKey } from '../session/command.ts'
-import { pastUpTo } from '../session/lineage.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import type { Archive, Past, Point, SessionState, Stretch } from '../session/state.ts'
-import { type DamagedPlace, knownPlaces } from './damage.ts'
+import { BranchDamage } from './branch-damage.ts'
+import { appendedIn, BranchReader, isGap, isPlaced, type Placed } from './branch-reader.ts'
+import type { DamagedPlace } from './damage.ts'
+import { withoutRepeated } from './damaged-places.ts'
+import type { Gap, Piece } from './depth-gaps.ts'
 import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
 import type { Found } from './records.ts'
@@ -55,7 +58,10 @@ export interface Page {
   readonly messages: readonly StoredMessage[]
   /** Whether there are more in the direction of reading. */
   readonly more: boolean
-  /** Where messages are missing that were written; empty if the page is whole. */
+  /**
+   * What cannot be read among these messages, and next to them where there is no further message. Reading page by page reports each place
+   * once.
+   */
   readonly damage: readonly DamagedPlace[]
 }
 
@@ -91,94 +97,116 @@ export interface Newest {
   readonly erased: boolean
 }
 
-/** A stretch as it lies in one journal. */
-interface Piece extends Stretch {
-  readonly journal: string
-  /** Which piece of the past it is; behind all of them if it is this session's own. */
-  readonly place: number
-  /** The run that it counts as in this session. */
-  readonly as: number
-}
-
-/** A message with where it stands, and the piece that it comes from. */
-interface Placed {
-  readonly stored: StoredMessage
-  readonly point: Point
-  readonly place: number
-}
-
 interface Cut {
   readonly depth: number
   readonly found: Found
+  /** In this session's own journal; -1 if it is inherited. */
+  readonly position: number
   /** Whether a piece is the one that holds the message at which to cut. */
   readonly holds: (piece: Stretch) => boolean
 }
 
 export class Transcript {
-  readonly #parts: StoreParts
   readonly #session: string
   readonly #state: SessionState
-  readonly #seen: Seen | undefined
   readonly #journals: Journals
   readonly #replacements: Replacements
+  readonly #damage: BranchDamage
+  readonly #reader: BranchReader
 
   /** `seen`: what was read of this session's own journal just now. */
   constructor(parts: StoreParts, session: string, state: SessionState, seen?: Seen) {
-    this.#parts = parts
     this.#session = session
-    this.#seen = seen
     this.#state = state
     this.#journals = new Journals(parts, session)
     this.#replacements = new Replacements(this.#journals, session, state)
+    this.#damage = new BranchDamage(this.#journals, session, state)
+    this.#reader = new BranchReader(this.#journals, session, state, seen)
   }
 
-  async page(options: PageOptions): Promise<Page> {
+  /** `openEnd`: messages may have followed the newest one. False for a view that ends where somebody has put the end. */
+  async page(options: PageOptions, { openEnd = true }: { readonly openEnd?: boolean } = {}): Promise<Page> {
     const { limit = 100, before, after, depth } = options
     const forward = (options.from ?? (after === undefined && depth === undefined ? 'end' : 'start')) === 'start'
-    const branch = branchTo(this.#state, options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point)
+    const end = options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point
+    const branch = branchTo(this.#state, end)
     const stretches = options.archived === true ? branch : without(branch, this.#state.held)
-    let pieces = stretches.flatMap((stretch) => this.#pieces(stretch))
-    if (before !== undefined) pieces = cutBefore(pieces, await this.#onBranch(before, branch))
-    if (after !== undefined) pieces = cutBehind(pieces, await this.#onBranch(after, branch))
-    if (depth !== undefined) pieces = await this.#fromDepth(pieces, depth)
-    const messages: Placed[] = []
-    for await (const message of forward ? this.#forward(pieces) : this.#backward(pieces)) {
-      messages.push(message)
-      if (messages.length > limit) break
+    let pieces = stretches.flatMap((stretch) => this.#reader.pieces(stretch))
+    const covered = {
+      low: this.#lowest(pieces, options.archived === true),
+      high: openEnd && options.branch === undefined ? Number.POSITIVE_INFINITY : (end.at?.[0] ?? 0) + 1,
     }
-    const more = messages.length > limit
-    const page = messages.slice(0, limit)
-    return { messages: await this.#replacements.shown(forward ? page : page.reverse()), more, damage: this.damage }
+    const [upper, lower] = [before === undefined ? undefined : await this.#onBranch(before, branch), await this.#cutAt(after, branch)]
+    if (upper !== undefined) {
+      pieces = cutBefore(pieces, upper)
+      covered.high = upper.position
+    }
+    if (lower !== undefined) {
+      pieces = cutBehind(pieces, lower)
+      covered.low = lower.position
+    }
+    if (depth !== undefined) {
+      pieces = await this.#fromDepth(pieces, depth)
+      covered.low = Math.max(covered.low, this.#lowest(pieces, false))
+    }
+    const read = await readPage(forward ? this.#reader.forward(pieces) : this.#reader.backward(pieces), limit)
+    if (read.more && read.messages.length > 0) covered[forward ? 'high' : 'low'] = positionOf(read.messages.at(-1) as Placed)
+    const lost: { session: string; position: number }[] = []
+    const ordered = forward ? read.messages : read.messages.reverse()
+    const messages = await this.#replacements.shown(ordered, (session, position) => lost.push({ session, position }))
+    const places = await this.#damage.places(read.gaps, [covered.low, covered.high])
+    const damage = lost.length === 0 ? places : withoutRepeated([...places, ...(await this.#damage.records(lost))])
+    return { messages, more: read.more, damage }
   }
 
-  /** What is known to be damaged in this session's journal. */
-  get damage(): readonly DamagedPlace[] {
-    const { engine, space, replicas } = this.#parts
-    return knownPlaces(replicas.of(engine.name(space, this.#session)).replica.damage)
+  /** All damage of the branch, and of the journal that it ends in. Reads both. */
+  async allDamage(): Promise<DamagedPlace[]> {
+    const gaps: Gap[] = []
+    const branch = branchTo(this.#state, this.#state.head)
+    for await (const item of this.#reader.forward(branch.flatMap((stretch) => this.#reader.pieces(stretch))))
+      if (!isPlaced(item)) gaps.push(item)
+    return this.#damage.allPlaces(gaps)
   }
 
-  /** Messages of some stretches, the newest first. */
-  async *newestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
-    for await (const { stored } of this.newestPlaced(stretches)) yield stored
+  /** The damage of an answer with these gaps. `from`: it also covers this session's journal after this position, up to the end. */
+  damageOf(gaps: readonly Gap[], from = Number.POSITIVE_INFINITY): Promise<DamagedPlace[]> {
+    return this.#damage.places(gaps, from === Number.POSITIVE_INFINITY ? [0, 0] : [from, Number.POSITIVE_INFINITY])
+  }
+
+  /** Damage of records that an archive names and that cannot be read. */
+  damagedRecords(records: readonly { readonly session: string | null; readonly position: number }[]): Promise<DamagedPlace[]> {
+    return this.#damage.records(records.map(({ session, position }) => ({ session: session ?? this.#session, position })))
+  }
+
+  /** Why a message was not found: DAMAGED if it may be one that cannot be read, undefined if there is none. Slow, if a journal is long. */
+  whyUnknown(id: string): Promise<HoldfastError | undefined> {
+    return this.#damage.whyUnknown(id)
+  }
+
+  /** Messages of some stretches, the newest first. Gaps between them are given to `onGap` as they are met. */
+  async *newestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage> {
+    for await (const { stored } of this.newestPlaced(stretches, onGap)) yield stored
   }
 
   /** The same, with where they stand. */
-  async *newestPlaced(stretches: readonly Stretch[]): AsyncGenerator<Placed> {
-    for await (const placed of this.#backward(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      if (this.#state.replaced === 0) yield placed
+  async *newestPlaced(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<Placed> {
+    for await (const placed of this.#reader.backward(stretches.flatMap((stretch) => this.#reader.pieces(stretch)))) {
+      if (!isPlaced(placed)) onGap?.(placed)
+      else if (this.#state.replaced === 0) yield placed
       else yield { ...placed, stored: (await this.#replacements.shown([placed]))[0] as StoredMessage }
     }
   }
 
   /** The same, oldest first. */
-  async *oldestFirst(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage> {
-    for await (const several of this.inOrder(stretches)) yield* several
+  async *oldestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage> {
+    for await (const several of this.inOrder(stretches, onGap)) yield* several
   }
 
   /** The same, those of one record at a time. */
-  async *inOrder(stretches: readonly Stretch[]): AsyncGenerator<StoredMessage[]> {
-    for await (const several of this.#records(stretches.flatMap((stretch) => this.#pieces(stretch)))) {
-      yield await this.#replacements.shown(several)
+  async *inOrder(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage[]> {
+    for await (const several of this.#reader.records(stretches.flatMap((stretch) => this.#reader.pieces(stretch)))) {
+      if (isGap(several)) onGap?.(several)
+      else yield await this.#replacements.shown(several)
     }
   }
 
@@ -270,7 +298,8 @@ export class Transcript {
   async #existing(id: string): Promise<Located> {
     const located = await this.locate(id)
     if (located !== undefined) return located
-    throw new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
+    const damaged = await this.whyUnknown(id)
+    throw damaged ?? new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
   }
 
   async #locatedAt(id: string, journal: string, entry: KeyEntry, place: number): Promise<Located> {
@@ -281,19 +310,26 @@ export class Transcript {
       })
     }
     const { index } = entry
-    const point = this.#pointOf(found, index, place)
+    const point = this.#reader.pointOf(found, index, place)
     const run = point.at === null ? PAST : (runOf(this.#state.runs, point.at)?.at ?? 0)
     return { id, journal, place, born: this.#state.born, found, index, depth: point.n, point, run }
   }
 
-  #pointOf(found: Found, index: number, place: number): Point {
-    const { messages, n, t, tokens } = appendedIn(found)
-    const inherited = place < this.#state.past.length
-    return { at: inherited ? null : [found.at, index], n: n + index + 1, t: t + Math.round((tokens * (index + 1)) / messages.length) }
+  /** Before the first position of some pieces, as far as it is in this session's own journal. */
+  #lowest([first]: readonly Piece[], whole: boolean): number {
+    if (whole || this.#state.held.length === 0) return -1
+    if (first === undefined) return this.#state.head.at?.[0] ?? -1
+    return first.journal === this.#session ? first.first - 1 : -1
+  }
+
+  async #cutAt(id: string | undefined, branch: readonly Stretch[]): Promise<Cut | undefined> {
+    return id === undefined ? undefined : this.#onBranch(id, branch)
   }
 
   async #onBranch(id: string, branch: readonly Stretch[]): Promise<Cut> {
     const located = await this.locate(id)
+    const damaged = located === undefined ? await this.whyUnknown(id) : undefined
+    if (damaged !== undefined) throw damaged
     // One that was appended since is on no branch that this state knows.
     const newer = located !== undefined && located.run !== PAST && located.found.at >= Number.parseInt(this.#state.version, 10)
     if (located === undefined || newer || !isOn(branch, located.run, located.depth)) {
@@ -301,8 +337,13 @@ export class Transcript {
         details: { message_id: id },
       })
     }
-    const { journal, depth, found } = located
-    return { depth, found, holds: (piece) => (piece as Piece).journal === journal && depth > piece.from && depth <= piece.to }
+    const { journal, depth, found, point } = located
+    return {
+      depth,
+      found,
+      position: point.at?.[0] ?? -1,
+      holds: (piece) => (piece as Piece).journal === journal && depth > piece.from && depth <= piece.to,
+    }
   }
 
   /** In a run each record begins deeper than the one before, so what lies in front of a depth need not be read. */
@@ -315,71 +356,34 @@ export class Transcript {
     return [{ ...first, first: begin, from: Math.max(first.from, depth - 1) }, ...rest]
   }
 
-  async *#forward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
-    for await (const several of this.#records(pieces)) yield* several
-  }
-
-  async *#records(pieces: readonly Piece[]): AsyncGenerator<Placed[]> {
-    for (const piece of pieces) {
-      const { journal, first, last } = piece
-      const seen = journal === this.#session ? this.#seen?.between(first, last) : undefined
-      for await (const found of seen ?? this.#journals.records(journal).forward(first, last)) {
-        if (found.record.type === 'messages.appended') yield this.#messagesIn(found, piece)
-      }
-    }
-  }
-
-  async *#backward(pieces: readonly Piece[]): AsyncGenerator<Placed> {
-    for (const piece of pieces.toReversed()) {
-      for await (const several of this.#journals.records(piece.journal).severalBackward(piece.first, piece.last, 'messages.appended')) {
-        for (const found of several) if (found.record.type === 'messages.appended') yield* this.#messagesIn(found, piece).reverse()
-      }
-    }
-  }
-
-  /** A stretch as it lies in journals: of the past, in those of several sessions. */
-  #pieces(stretch: Stretch): Piece[] {
-    const { past } = this.#state
-    if (stretch.run !== PAST) return [{ ...stretch, journal: this.#session, place: past.length, as: stretch.run }]
-    return pastUpTo(past, stretch.to)
-      .map((piece, place) => ({ ...piece, from: Math.max(piece.from, stretch.from), journal: piece.session, place, as: PAST }))
-      .filter(({ from, to }) => from < to)
-  }
-
-  #messagesIn(found: Found, { from, to, place, as }: Piece): Placed[] {
-    const { messages, n } = appendedIn(found)
-    return messages.flatMap((_, index) => {
-      const depth = n + index + 1
-      if (depth <= from || depth > to) return []
-      return [{ stored: this.#storedAt(found, index, as, depth), point: this.#pointOf(found, index, place), place }]
-    })
-  }
-
   #stored({ found, index, run, depth }: Located): StoredMessage {
-    return this.#storedAt(found, index, run, depth)
-  }
-
-  #storedAt(found: Found, index: number, run: number, depth: number): StoredMessage {
-    const { messages, ids, times } = appendedIn(found)
-    return {
-      id: messageId(found.record.id, ids, index),
-      at: times?.[index] ?? found.record.at,
-      depth,
-      archive: this.#archiveOf(run, depth),
-      replaced: false,
-      message: messages[index] as JsonObject,
-    }
-  }
-
-  #archiveOf(run: number, depth: number): number | null {
-    if (!isOn(this.#state.held, run, depth)) return null
-    const archive = this.#state.archives.find(({ takes, covers }) => isOn(takes, run, depth) || isOn(covers, run, depth))
-    return archive?.number ?? null
+    return this.#reader.storedAt(found, index, run, depth)
   }
 }
 
-function appendedIn({ record }: Found): MessagesAppended {
-  return record as unknown as MessagesAppended
+/** The position of a message in this session's own journal; -1 if it is inherited. */
+function positionOf({ point }: Placed): number {
+  return point.at?.[0] ?? -1
+}
+
+/**
+ * So many messages, and the gaps between them. A gap after the last of them belongs to the next page, which begins there; if there is no
+ * further message, it belongs to this one.
+ */
+async function readPage(items: AsyncIterable<Placed | Gap>, limit: number): Promise<{ messages: Placed[]; gaps: Gap[]; more: boolean }> {
+  const messages: Placed[] = []
+  const gaps: Gap[] = []
+  let waiting: Gap[] = []
+  for await (const item of items) {
+    if (!isPlaced(item)) waiting.push(item)
+    else if (messages.length === limit) return { messages, gaps, more: true }
+    else {
+      messages.push(item)
+      gaps.push(...waiting)
+      waiting = []
+    }
+  }
+  return { messages, gaps: [...gaps, ...waiting], more: false }
 }
 
 /** A record may hold the key of an operation as well as those of messages. */

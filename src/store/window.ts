@@ -3,13 +3,15 @@ import { convert, type Format } from '../dialect/formats.ts'
 import { viewOf } from '../dialect/message.ts'
 import { estimateTokens } from '../dialect/tokens.ts'
 import type { JsonObject } from '../record/record.ts'
-import { archivedOf, branchTo, count, isWhole, merged, without } from '../session/branch.ts'
+import { archivedOf, branchTo, count, isWhole, merged, PAST, without } from '../session/branch.ts'
 import { checkCount } from '../session/check.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
 import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
 import type { Item, Shown } from '../window/units.ts'
 import type { DamagedPlace } from './damage.ts'
+import { withoutRepeated } from './damaged-places.ts'
+import type { Gap } from './depth-gaps.ts'
 import { archiveInfo } from './tasks.ts'
 import type { StoredMessage, Transcript } from './transcript.ts'
 
@@ -35,7 +37,7 @@ export interface Window {
   readonly origins: readonly ({ readonly id: string; readonly at: string } | null)[]
   readonly tokens: number
   readonly leftOut: readonly LeftOut[]
-  /** Where messages are missing that were written. */
+  /** What cannot be read of what the window would show. What lies further back than the budget reaches is not read. */
   readonly damage: readonly DamagedPlace[]
   readonly stats: {
     readonly totalArchives: number
@@ -45,6 +47,11 @@ export interface Window {
     readonly activeTokens: number
     readonly archiveTokens: number
   }
+}
+
+/** How far the last turn came, and what cannot be read of it. */
+export interface LastTurn extends Turn {
+  readonly damage: readonly DamagedPlace[]
 }
 
 /** Lines about the past beyond this many help nobody. */
@@ -74,12 +81,14 @@ export async function windowOf(
   const leading = first ?? (recent.older > 0 ? await leads() : undefined)
   const recalled = recall === undefined ? [] : await recallFrom(recall, good)
   // Instructions that an archive holds, or that lie too far back, are in force all the same.
-  const isNews = leading !== undefined && leading.item.id !== recent.items[0]?.id
-  const items = isNews ? [leading.item, ...recent.items] : recent.items
+  const isNews = leading?.item !== undefined && leading.item.id !== recent.items[0]?.id
+  const items = isNews ? [leading.item as Item, ...recent.items] : recent.items
   const summed = isNews && good.some(({ number }) => number === leading.archive)
   const older = Math.max(0, recent.older - (isNews && !summed ? 1 : 0))
   const window = assemble({ budget, items, older, summaries: summaries.shown, overview: summaries.overview, recalled, countTokens })
   const included = window.abstracts.length + (window.overview === null ? 0 : 1)
+  const gaps = withoutRepeated(await transcript.damageOf([...recent.gaps, ...(leading?.gaps ?? [])], recent.from))
+  const damage = withoutRepeated([...gaps, ...(await transcript.damagedRecords(summaries.lost.map(summaryPlace)))])
   return {
     overview: window.overview,
     abstracts: window.abstracts,
@@ -87,8 +96,8 @@ export async function windowOf(
     messages: format === undefined ? window.messages.map(({ message }) => message) : convert(format, window.messages),
     origins: format === undefined ? originsOf(window.messages, items) : [],
     tokens: window.tokens,
-    leftOut: window.leftOut,
-    damage: transcript.damage,
+    leftOut: [...window.leftOut, ...leftOutBy(gaps, summaries.lost)],
+    damage,
     stats: {
       totalArchives: state.archives.length,
       includedArchives: included,
@@ -107,14 +116,32 @@ function originsOf(shown: readonly Shown[], items: readonly Item[]): Window['ori
 }
 
 /** The last turn, read from the newest message backwards to where it begins. */
-export async function turnOf(state: SessionState, transcript: Transcript): Promise<Turn> {
+export async function turnOf(state: SessionState, transcript: Transcript): Promise<LastTurn> {
   const items: Item[] = []
-  for await (const message of transcript.newestFirst(branchTo(state, state.head))) {
-    const item = itemOf(message, () => 0)
+  const gaps: Gap[] = []
+  let from = -1
+  for await (const { stored, point } of transcript.newestPlaced(branchTo(state, state.head), (gap) => gaps.push(gap))) {
+    const item = itemOf(stored, () => 0)
     items.push(item)
-    if (isSpoken(item.view) || items.length >= TURN_MESSAGES) break
+    if (!isSpoken(item.view) && items.length < TURN_MESSAGES) continue
+    from = point.at?.[0] ?? -1
+    break
   }
-  return lastTurn(items.reverse())
+  return { ...lastTurn(items.reverse()), damage: await transcript.damageOf(gaps, from) }
+}
+
+/** What is missing in a window because it cannot be read. */
+function leftOutBy(damage: readonly DamagedPlace[], summaries: readonly Archive[]): LeftOut[] {
+  const known = damage.reduce((sum, { count: lost }) => sum + (lost ?? 0), 0)
+  return [
+    ...(known === 0 ? [] : [{ kind: 'messages', count: known, reason: 'damaged' } as const]),
+    ...(damage.some(({ count: lost }) => lost === null) ? [{ kind: 'messages', count: null, reason: 'damaged' } as const] : []),
+    ...summaries.map(({ number }) => ({ kind: 'abstract', id: String(number), reason: 'damaged' }) as const),
+  ]
+}
+
+function summaryPlace({ session, ended, at }: Archive): { session: string | null; position: number } {
+  return { session, position: ended ?? at }
 }
 
 /** Summaries that can be read: of one that rotted, the messages are shown themselves. */
@@ -122,7 +149,7 @@ async function summariesOf(
   session: string,
   archives: readonly Archive[],
   transcript: Transcript,
-): Promise<{ shown: Summary[]; overview: string | undefined; all: Set<number> }> {
+): Promise<{ shown: Summary[]; overview: string | undefined; all: Set<number>; lost: readonly Archive[] }> {
   const all = new Set(archives.map(({ number }) => number))
   const shown: Summary[] = []
   let overview: string | undefined
@@ -150,7 +177,7 @@ async function summariesOf(
     if (abstract === null) all.delete(archive)
     else shown.unshift({ archive, abstract })
   }
-  return { shown, overview, all }
+  return { shown, overview, all, lost: archives.filter(({ number }) => !all.has(number)) }
 }
 
 /** An archive of which something changes, because it is summarised anew or a message in it was erased, is another object from then on. */
@@ -184,8 +211,12 @@ async function summaryOf(
 
 interface Recent {
   readonly items: readonly Item[]
-  /** How many messages lie before the first of these. */
+  /** How many messages lie before the first of these, as far as is known. */
   readonly older: number
+  /** What cannot be read between these, and after them. */
+  readonly gaps: readonly Gap[]
+  /** The position of the first of these, or of the stretch that they begin with. */
+  readonly from: number
 }
 
 /** The newest messages of some stretches: a few more than the budget can hold, back to the newest of the user. */
@@ -196,9 +227,12 @@ async function recentOf(
 ): Promise<Recent> {
   const items: Item[] = []
   const uncalled = new Set<string>()
+  const gaps: Gap[] = []
+  const [oldest] = stretches
+  let from = oldest === undefined || oldest.run === PAST ? -1 : oldest.first - 1
   let [tokens, beyond, hasUser] = [0, 0, false]
-  for await (const message of transcript.newestFirst(stretches)) {
-    const item = itemOf(message, countTokens)
+  for await (const { stored, point } of transcript.newestPlaced(stretches, (gap) => gaps.push(gap))) {
+    const item = itemOf(stored, countTokens)
     items.push(item)
     tokens += item.tokens
     hasUser ||= isSpoken(item.view)
@@ -206,22 +240,27 @@ async function recentOf(
     for (const { id } of item.view.calls) uncalled.delete(id)
     if (tokens <= budget) continue
     // A result whose call was merely not read must not pass for an orphan.
-    if (hasUser && (uncalled.size === 0 || beyond++ >= ORPHAN_SEARCH)) break
+    if (!hasUser || (uncalled.size > 0 && beyond++ < ORPHAN_SEARCH)) continue
+    from = point.at?.[0] ?? -1
+    break
   }
-  return { items: items.reverse(), older: Math.max(0, count(stretches) - items.length) }
+  const lost = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
+  return { items: items.reverse(), older: Math.max(0, count(stretches) - items.length - lost), gaps, from }
 }
 
-/** The instructions that the conversation begins with, if it does, and the archive that holds them. */
+/** The instructions that the conversation begins with, if it does, the archive that holds them, and what cannot be read in their place. */
 async function leadingOf(
   branch: readonly Stretch[],
   transcript: Transcript,
   countTokens: (text: string) => number,
-): Promise<{ item: Item; archive: number | null } | undefined> {
-  for await (const message of transcript.oldestFirst(branch.slice(0, 1))) {
+): Promise<{ item: Item | undefined; archive: number | null; gaps: readonly Gap[] }> {
+  const gaps: Gap[] = []
+  for await (const message of transcript.oldestFirst(branch.slice(0, 1), (gap) => gaps.push(gap))) {
     const item = itemOf(message, countTokens)
-    return message.depth === 1 && item.view.role === 'system' ? { item, archive: message.archive } : undefined
+    const isLeading = message.depth === 1 && item.view.role === 'system'
+    return { item: isLeading ? item : undefined, archive: message.archive, gaps }
   }
-  return undefined
+  return { item: undefined, archive: null, gaps }
 }
 
 function itemOf({ id, at, message }: StoredMessage, countTokens: (text: string) => number): Item {

@@ -42,6 +42,10 @@ export type LeftOut =
   | { readonly kind: 'result'; readonly id: string; readonly call: string; readonly reason: 'budget' }
   /** So many older ones, which nobody looked at. */
   | { readonly kind: 'messages'; readonly count: number; readonly reason: 'budget' }
+  /** So many that cannot be read; null if their number is unknown. */
+  | { readonly kind: 'messages'; readonly count: number | null; readonly reason: 'damaged' }
+  /** The summary of an archive that cannot be read: its messages are there instead. */
+  | { readonly kind: 'abstract'; readonly id: string; readonly reason: 'damaged' }
 
 export interface Assembled {
   readonly overview: string | null

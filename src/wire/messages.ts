@@ -80,5 +80,10 @@ export function changeFields(session: string, { type, at, version, messages, rec
 
 export function changeOf(cursor: string, { type, at, version, messages, record }: ChangeFields): Change {
   const whole = type === 'messages.appended' ? { ...record, messages: messages.map(({ message }) => message) } : record
-  return { cursor, type, at, version, messages, record: whole as Change['record'] }
+  return { cursor, type, at, version, messages, damage: type === 'damage' ? [placeIn(record)] : [], record: whole as Change['record'] }
+}
+
+/** The record of a damaged place says the same as the place. */
+function placeIn({ position, count, reason }: ChangeFields['record']): Change['damage'][number] {
+  return { position, count, reason } as unknown as Change['damage'][number]
 }

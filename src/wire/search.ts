@@ -28,10 +28,15 @@ export function hitOf(fields: HitFields): SearchHit {
   return { kind, session: session_id, title, message: message_id, archive, memory: memory_id, role, at, snippet, marks, score }
 }
 
-export type FoundFields = ReturnType<typeof foundFields>
+export interface FoundFields {
+  hits: HitFields[]
+  lag: SearchResult['lag']
+  /** Only where more sessions that were searched are damaged than the answer names. */
+  more_damage?: boolean | undefined
+}
 
-export function foundFields({ hits, lag }: SearchResult) {
-  return { hits: hits.map(hitFields), lag }
+export function foundFields({ hits, lag, moreDamage }: SearchResult): FoundFields {
+  return { hits: hits.map(hitFields), lag, ...(moreDamage ? { more_damage: true } : {}) }
 }
 
 export type StatsFields = ReturnType<typeof statsFields>

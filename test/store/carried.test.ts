@@ -41,7 +41,9 @@ async function paged(session: Session, from: 'start' | 'end'): Promise<string[]>
   for (;;) {
     const edge = from === 'start' ? all.at(-1) : all[0]
     const bound = edge === undefined ? { from } : from === 'start' ? { after: edge } : { before: edge }
-    const { messages, more } = await session.messages({ limit: 2, ...bound })
+    const { messages, more, damage } = await session.messages({ limit: 2, ...bound })
+    // What a later segment carries is not lost.
+    expect(damage).toEqual([])
     const ids = messages.map(({ id }) => id)
     all = from === 'start' ? [...all, ...ids] : [...ids, ...all]
     if (!more) return all
@@ -52,6 +54,8 @@ async function paged(session: Session, from: 'start' | 'end'): Promise<string[]>
 async function look(store: Store, rounds: number): Promise<unknown> {
   const session = await store.session('s')
   const { messages } = await session.messages({ limit: 1000 })
+  expect((await session.window()).damage).toEqual([])
+  expect(await session.message('none')).toBeUndefined()
   const byId = await Promise.all(messages.map(({ id }) => session.message(id)))
   expect(byId).toEqual(messages)
   expect(messages.map(({ depth }) => depth)).toEqual(messages.map((_, index) => index + 1))
@@ -62,7 +66,11 @@ async function look(store: Store, rounds: number): Promise<unknown> {
   for await (const { key, value } of session.entries('notes')) entries.push([key, value])
   const changes = session.follow({ fromStart: true })
   const followed: string[] = []
-  while (followed.length < ids.length) followed.push(...((await changes.next()).value?.messages.map(({ id }: { id: string }) => id) ?? []))
+  while (followed.length < ids.length) {
+    const change = (await changes.next()).value
+    expect(change?.damage).toEqual([])
+    followed.push(...(change?.messages.map(({ id }: { id: string }) => id) ?? []))
+  }
   await changes.return(undefined)
   expect(followed).toEqual(ids)
   for (let round = 0; round < rounds; round++) {

@@ -10,6 +10,7 @@ import {
   type SessionStoreEntry,
   type SessionSummaryEntry,
 } from '@anthropic-ai/claude-agent-sdk'
+import { HoldfastError } from '../../errors.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
 import type { SessionInfo } from '../../store/info.ts'
@@ -188,7 +189,13 @@ function besideOf(key: SessionKey, known: Known, lines: readonly SessionStoreEnt
 async function unknownOf(session: AdapterSession, lines: readonly SessionStoreEntry[]): Promise<SessionStoreEntry[]> {
   const left: SessionStoreEntry[] = []
   for (const line of lines) {
-    if (line.uuid === undefined || (await session.message(line.uuid)) === undefined) left.push(line)
+    if (line.uuid === undefined || (await session.message(line.uuid).catch(ifUnknown)) === undefined) left.push(line)
   }
   return left
+}
+
+/** In a damaged session a line that is not known is new: its id keeps it from being appended twice. */
+function ifUnknown(error: unknown): undefined {
+  if (error instanceof HoldfastError && error.code === 'DAMAGED' && error.details.places !== undefined) return undefined
+  throw error
 }

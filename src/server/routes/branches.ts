@@ -133,7 +133,10 @@ const turn = route({
   scope: 'read',
   reach: 'session',
   result: schemas.Turn,
-  handle: async (call) => ({ result: turnFields(await (await call.session()).turn()) }),
+  handle: async (call) => {
+    const last = await (await call.session()).turn()
+    return { result: turnFields(last), damage: last.damage }
+  },
 })
 
 export const branchRoutes: readonly Route[] = [fork, tree, takeSnapshot, snapshots, revert, undo, turn]

@@ -342,7 +342,9 @@ const happenings = route({
   handle: async (call) => {
     const { before, limit, messages } = call.query
     const session = await call.session()
-    return { result: await session.happenings(given({ before, limit, messages: messages === 'exclude' ? false : undefined })) }
+    const wanted = given({ before, limit, messages: messages === 'exclude' ? false : undefined })
+    const { records, before: next, damage } = await session.happenings(wanted)
+    return { result: { records, before: next }, damage }
   },
 })
 

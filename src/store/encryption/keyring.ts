@@ -334,7 +334,12 @@ function ifConflict(error: unknown): void {
 }
 
 function ifMissing(error: unknown): void {
-  if (!(error instanceof HoldfastError) || error.code !== 'NOT_FOUND') throw error
+  if (!(error instanceof HoldfastError) || (error.code !== 'NOT_FOUND' && !isUnknownInDamage(error))) throw error
+}
+
+/** No key with this id can be read. The index has none either, or the error would not count places. */
+function isUnknownInDamage({ code, details }: HoldfastError): boolean {
+  return code === 'DAMAGED' && details.places !== undefined
 }
 
 /** Takes the place of a key that was destroyed before it was there, so that nobody who is late puts it. */
@@ -362,7 +367,7 @@ async function messageOf(session: Session, id: string): Promise<object | undefin
   } catch (error) {
     // There is no ring yet, or it was wrapped anew since.
     if (error instanceof HoldfastError && error.code === 'NOT_FOUND') return undefined
-    if (error instanceof HoldfastError && error.code === 'DAMAGED') return (await session.message(copyOf(id)))?.message
+    if (error instanceof HoldfastError && error.code === 'DAMAGED') return (await session.message(copyOf(id)).catch(ifMissing))?.message
     throw error
   }
 }

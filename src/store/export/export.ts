@@ -12,6 +12,7 @@ import { markdownArchive, markdownHead, markdownMessage } from '../../transfer/r
 import type { DamagedPlace } from '../damage.ts'
 import type { TreeNode } from '../family.ts'
 import { redactorToRead } from '../fingerprint-key.ts'
+import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
 import type { StoredMessage } from '../transcript.ts'
@@ -29,7 +30,7 @@ export interface ExportOptions {
   readonly format?: ExportFormat
   /** Takes keys and passwords out of texts, as far as they look like such. */
   readonly redact?: boolean
-  /** Called with each session once it is written, and the places of it that could not be read. */
+  /** Called with each session once it is written, and the places of it that could not be read: the same ones in every format. */
   readonly onSession?: (session: string, damage: readonly DamagedPlace[]) => void
 }
 
@@ -44,7 +45,7 @@ export async function* exportFrom(parts: StoreParts, options: ExportOptions): As
   if (format === 'html') yield htmlStart(options.session ?? 'Sessions')
   for (const session of sessions) {
     if (format === 'jsonl') yield* asLines(parts, session, new Set(sessions), options, clean)
-    else yield* asPage(new Session(parts, session), format, options, clean)
+    else yield* asPage(parts, session, format, options, clean)
   }
   if (format === 'html') yield HTML_END
 }
@@ -90,7 +91,7 @@ async function* asLines(
     text = ''
   }
   yield `${text}${endLine(count)}\n`
-  options.onSession?.(session, reader.damage)
+  if (options.onSession !== undefined) options.onSession(session, await damageOf(parts, session))
 }
 
 /** Ids stay: they are what items are told by. */
@@ -101,11 +102,13 @@ function redacted(item: Item, clean: Redact): Item {
 }
 
 async function* asPage(
-  session: Session,
+  parts: StoreParts,
+  exported: string,
   format: Exclude<ExportFormat, 'jsonl'>,
   options: ExportOptions,
   clean: Redact,
 ): AsyncGenerator<string> {
+  const session = new Session(parts, exported)
   const info = await session.info()
   if (format === 'openai' || format === 'anthropic') {
     const messages: JsonObject[] = []
@@ -131,7 +134,12 @@ async function* asPage(
     }
     if (format === 'markdown') yield '\n'
   }
-  options.onSession?.(session.id, (await session.messages({ limit: 1, archived: true })).damage)
+  if (options.onSession !== undefined) options.onSession(exported, await damageOf(parts, exported))
+}
+
+/** All damage of a session: its journal is read for it, as records that are no messages may be lost too. */
+async function damageOf(parts: StoreParts, session: string): Promise<DamagedPlace[]> {
+  return (await new Handle(parts, session).transcript()).allDamage()
 }
 
 async function* all(session: Session): AsyncGenerator<StoredMessage> {

@@ -24,7 +24,6 @@ import {
 } from '../../session/records.ts'
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
 import type { ArchiveOutcome, Item, SessionItem } from '../../transfer/item.ts'
-import type { DamagedPlace } from '../damage.ts'
 import { Handle } from '../handle.ts'
 import { history } from '../history.ts'
 import type { StoreParts } from '../parts.ts'
@@ -34,8 +33,6 @@ import { Transcript } from '../transcript.ts'
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const
 
 export class ItemReader {
-  /** Places that could not be read. */
-  readonly damage: DamagedPlace[] = []
   readonly #parts: StoreParts
   readonly #handle: Handle
   /** The sessions that are exported with this one. */
@@ -60,8 +57,6 @@ export class ItemReader {
     yield [await this.#header()]
     for (const item of await this.#inherited()) yield [item]
     for await (const { verdict } of history(journal, { from: born })) {
-      if (verdict.kind === 'damage' && verdict.as !== 'torn' && verdict.at >= born)
-        this.damage.push({ position: verdict.at, count: null, reason: verdict.as })
       if (verdict.kind !== 'counted' || verdict.at < born) continue
       if (verdict.at >= end) break
       const items = await this.#itemsOf(verdict.record, verdict.at)

@@ -1,0 +1,127 @@
+/**
+ * Which damage an answer about one branch has to report: turns gaps in its depths into places of journals, and adds what was lost
+ * elsewhere in the session's own journal. Reads a journal only where something is missing.
+ */
+import { HoldfastError } from '../errors.ts'
+import type { AcceptedGap, SessionState } from '../session/state.ts'
+import type { DamagedPlace } from './damage.ts'
+import { firstLostBetween, lostBefore, lostIn, lostInTail, reasonOf } from './damage-scan.ts'
+import { damagedPlaces, type LostStretch, type MissingMessages, overlaps } from './damaged-places.ts'
+import type { Gap } from './depth-gaps.ts'
+import type { Journals } from './journals.ts'
+
+/** Everything of this session's own journal. */
+const EVERYWHERE: readonly [number, number] = [-1, Number.POSITIVE_INFINITY]
+
+export class BranchDamage {
+  readonly #journals: Journals
+  readonly #session: string
+  readonly #state: SessionState
+
+  constructor(journals: Journals, session: string, state: SessionState) {
+    this.#journals = journals
+    this.#session = session
+    this.#state = state
+  }
+
+  /** The places of an answer that met these gaps and covers these positions. `lost`: what is known to be lost elsewhere. */
+  async places(gaps: readonly Gap[], within: readonly [number, number], lost?: readonly LostStretch[]): Promise<DamagedPlace[]> {
+    const { accepted, head } = this.#state
+    const known = lost ?? (await this.#lostInTail())
+    if (gaps.length === 0 && known.length === 0 && accepted.length === 0) return []
+    const missing: MissingMessages[] = []
+    for (const gap of gaps.toSorted((a, b) => a.from - b.from)) missing.push(await this.#located(gap))
+    return damagedPlaces({ gaps: missing, lost: known, accepted, within, head: head.at?.[0] ?? -1 })
+  }
+
+  /** Records that cannot be read, by their positions: they hold no message that the answer lacks. */
+  async records(lost: readonly { readonly session: string; readonly position: number }[]): Promise<DamagedPlace[]> {
+    const places: DamagedPlace[] = []
+    for (const { session, position } of lost) {
+      const isOwn = session === this.#session
+      const known = isOwn ? this.#state.accepted : (await this.#journals.condition(session)).accepted
+      const { reason = 'missing' } = (await firstLostBetween(this.#journals.journal(session), position, position + 1)) ?? {}
+      const accepted = isAccepted({ position, to: position }, known) ? { accepted: true as const } : {}
+      places.push({ position, count: 0, reason, ...(isOwn ? {} : { session }), ...accepted })
+    }
+    return places
+  }
+
+  /** The same with all damage of this session's journal, which is read for it. */
+  async allPlaces(gaps: readonly Gap[]): Promise<DamagedPlace[]> {
+    const lost = await lostIn(this.#journals.journal(this.#session), { from: this.#state.born })
+    return this.places(gaps, EVERYWHERE, [...lost.filter(({ to }) => to >= this.#state.born), ...this.#wholeLosses()])
+  }
+
+  /**
+   * Why there is no message with an id: the error if a record that cannot be read may have held it, undefined if none can have. Reads the
+   * journals, once for each handle of a journal: only for an id that was not found.
+   */
+  async whyUnknown(id: string): Promise<HoldfastError | undefined> {
+    const { past, accepted, born } = this.#state
+    let places = (await this.#lostOf(this.#session)).filter((one) => one.to >= born && !isAccepted(one, accepted)).length
+    for (const session of new Set(past.map((piece) => piece.session))) {
+      const { gone, accepted: theirs } = await this.#journals.condition(session)
+      const lost = gone === undefined ? await this.#lostOf(session) : [gone]
+      const pieces = past.filter((piece) => piece.session === session && piece.from < piece.to)
+      places += lost.filter((one) => !isAccepted(one, theirs) && pieces.some(({ first, last }) => overlaps(one, [first, last]))).length
+    }
+    return places === 0 ? undefined : notReadable(id, places)
+  }
+
+  async #lostOf(session: string): Promise<readonly LostStretch[]> {
+    const journal = this.#journals.journal(session)
+    const newest = this.#journals.newest(session)
+    const tail = newest === undefined ? await lostIn(journal) : await this.#lostInTail(session)
+    if (newest === undefined) return tail
+    const earlier = await lostBefore(journal, newest.segment)
+    return [...earlier, ...tail.filter(({ position }) => !earlier.some((one) => one.position === position))]
+  }
+
+  /** What was lost in the part of a journal that this process has loaded. It is read again, if something there is spoiled. */
+  async #lostInTail(session = this.#session): Promise<LostStretch[]> {
+    const damage = this.#journals.damage(session)
+    if (damage.length === 0) return []
+    const lines = damage.filter(({ as }) => !isWhole(as))
+    const lost = lines.length === 0 ? [] : await lostInTail(this.#journals.journal(session), lines)
+    return [...lost, ...this.#wholeLosses(session)]
+  }
+
+  /** Bytes that vanished, and files of another session: no line shows them. */
+  #wholeLosses(session = this.#session): LostStretch[] {
+    const since = session === this.#session ? this.#state.updatedAt : undefined
+    return this.#journals
+      .damage(session)
+      .filter(({ as }) => isWhole(as))
+      .map(({ at, length, as }) => ({ position: at, to: at + length, reason: reasonOf(as), since }))
+  }
+
+  async #located({ piece, from, to, before, next }: Gap): Promise<MissingMessages> {
+    const between = [before?.end ?? piece.first, next?.at ?? piece.last + 1] as const
+    const found = await firstLostBetween(this.#journals.journal(piece.journal), ...between)
+    const plain = { position: between[0], to: between[1], reason: 'missing' as const, since: before?.record.at }
+    const count = to - from
+    if (piece.journal === this.#session) return { ...(found ?? plain), count, between }
+    const { foreign, gone, accepted } = await this.#journals.condition(piece.journal)
+    const reason = foreign ? 'identity' : (found?.reason ?? gone?.reason ?? plain.reason)
+    const isKnown = isAccepted({ position: between[0], to: between[1] }, accepted)
+    return { ...(found ?? plain), reason, count, between, session: piece.journal, accepted: isKnown }
+  }
+}
+
+function isWhole(as: string): boolean {
+  return as === 'vanished' || as === 'identity'
+}
+
+function isAccepted({ position, to }: Pick<LostStretch, 'position' | 'to'>, accepted: readonly AcceptedGap[]): boolean {
+  return accepted.some((one) => overlaps(one, [position, to]))
+}
+
+function notReadable(id: string, places: number): HoldfastError {
+  const where = places === 1 ? '1 place of this session cannot' : `${places} places of this session cannot`
+  return new HoldfastError(
+    'DAMAGED',
+    `The message "${id}" is not among the messages that can be read, and ${where} be read. Run \`holdfast doctor\` to see what is lost.`,
+    { details: { message_id: id, places } },
+  )
+}

@@ -1,0 +1,109 @@
+/**
+ * What an answer reports as damaged. Three sources are put together, and each loss is reported once:
+ *
+ *   gaps       messages that the answer lacks, by their depths: the count is exact
+ *   lost       stretches of the journal in which a record was lost that may have held anything
+ *   accepted   losses that a person has reviewed: they mark the others, and stay in every answer that covers them
+ */
+import type { AcceptedGap, DamageReason } from '../session/state.ts'
+import type { DamagedPlace } from './damage.ts'
+
+/** A stretch of positions in which something was lost. */
+export interface LostStretch {
+  readonly position: number
+  /** The first position after it. */
+  readonly to: number
+  readonly reason: DamageReason
+  readonly since?: string | undefined
+}
+
+/** Messages that are missing, and where. */
+export interface MissingMessages extends LostStretch {
+  readonly count: number
+  /** Where the messages before and after it are: whatever is lost between them is this very loss. */
+  readonly between: readonly [number, number]
+  /** Of what a fork inherits: the session whose journal it is, and whether that session has accepted it. */
+  readonly session?: string
+  readonly accepted?: boolean
+}
+
+export interface Damages {
+  readonly gaps: readonly MissingMessages[]
+  readonly lost: readonly LostStretch[]
+  readonly accepted: readonly AcceptedGap[]
+  /** The positions of this session's own journal that the answer covers, without these two. */
+  readonly within: readonly [number, number]
+  /** Position of the newest message. A record that was lost after it may have held another one. */
+  readonly head: number
+}
+
+/** The places to report: first those that are inherited, then the session's own, in the order of their positions. */
+export function damagedPlaces({ gaps, lost, accepted, within: [low, high], head }: Damages): DamagedPlace[] {
+  const isCovered = ({ position, reason }: { position: number; reason: DamageReason }): boolean =>
+    (position > low && position < high) || (high === Number.POSITIVE_INFINITY && (reason === 'vanished' || reason === 'identity'))
+  const inherited = gaps.filter(({ session }) => session !== undefined)
+  const own = gaps.filter(({ session }) => session === undefined)
+  const isInGap = (one: { position: number; to: number }): boolean => own.some(({ between }) => overlaps(one, between))
+  const marked = own.map((gap) => {
+    const [position, to] = gap.between
+    return placeOf(
+      gap,
+      gap.count,
+      accepted.find((one) => overlaps(one, [position, to])),
+    )
+  })
+  const others = lost
+    .filter((one) => isCovered(one) && !isInGap(one))
+    .map((one) =>
+      placeOf(
+        one,
+        countOf(one, head),
+        accepted.find((known) => overlaps(known, [one.position, one.to])),
+      ),
+    )
+  const known = accepted
+    .filter((one) => isCovered(one) && !isInGap(one) && !lost.some(({ position, to }) => overlaps(one, [position, to])))
+    .map((one) => placeOf({ ...one, since: one.since ?? undefined }, one.count ?? countOf(one, head), one))
+  return [
+    ...inherited.map((gap) => ({ ...placeOf(gap, gap.count, undefined), ...(gap.accepted === true ? { accepted: true as const } : {}) })),
+    ...[...marked, ...others, ...known].sort((a, b) => a.position - b.position),
+  ]
+}
+
+/** The first report of each place. */
+export function withoutRepeated(places: readonly DamagedPlace[]): DamagedPlace[] {
+  const known = new Set<string>()
+  return places.filter(({ session, position }) => {
+    const key = `${session ?? ''} ${position}`
+    return !known.has(key) && known.add(key)
+  })
+}
+
+/** Whether two stretches share a position, or meet: a loss without any bytes has a place too. */
+export function overlaps(
+  { position, to }: { readonly position: number; readonly to: number },
+  [from, end]: readonly [number, number],
+): boolean {
+  return position <= end && from <= Math.max(to, position)
+}
+
+/** Depths show that no message before the head is missing elsewhere. Nothing shows what was lost after it, or with a file. */
+function countOf({ position, reason }: Pick<LostStretch, 'position' | 'reason'>, head: number): number | null {
+  return reason === 'vanished' || reason === 'identity' || position > head ? null : 0
+}
+
+function placeOf(
+  { position, reason, since, session }: Pick<MissingMessages, 'position' | 'reason' | 'since' | 'session'>,
+  count: number | null,
+  accepted: AcceptedGap | undefined,
+): DamagedPlace {
+  const time = accepted?.since ?? since
+  return {
+    position,
+    count,
+    reason,
+    ...(session === undefined ? {} : { session }),
+    ...(accepted === undefined ? {} : { accepted: true as const }),
+    ...(time === undefined || time === '' ? {} : { since: time }),
+  }
+}
