@@ -89,12 +89,13 @@ export class Stretch {
 
   /**
    * Takes in a record that names the one before it. `twice`: the line of a record that was written twice. False if the record before is
-   * gone and nothing spoiled stands in its place.
+   * missing and nothing spoiled takes its place.
    */
   follow(prev: string, crc: string, twice?: Extent): boolean {
     const fits = this.prev === undefined || prev === this.prev
     const open = this.#close(!fits)
-    this.#first = twice !== undefined && fits ? spoiledIn(open, firstCopy(twice), twice.at) : []
+    const unexplained = open.filter(({ copy }) => !copy)
+    this.#first = twice !== undefined && fits ? spoiledIn(unexplained, firstCopy(twice), twice.at) : []
     for (const spoiled of this.#first) spoiled.copy = true
     this.#second = twice === undefined ? undefined : { ...secondCopy(twice), crc }
     // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
@@ -121,7 +122,7 @@ export class Stretch {
       const { segment, at, length } = spoiled
       yield { kind: kindOf(spoiled, agrees === true), place: { segment, offset: at - segment, length }, spoiled }
     }
-    if (witness === undefined || this.#spoiled.some(({ copy }) => !copy) || this.#gap) return
+    if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }
     const wrong =
       this.state !== undefined && witness.state !== undefined && !isDeepStrictEqual(asRemembered(this.state, witness.state), witness.state)
@@ -134,7 +135,7 @@ export class Stretch {
     const open = this.#spoiled.filter((spoiled) => spoiled.broken === undefined)
     const blamed = open.filter(({ as }) => as !== 'torn')
     const copies = open.filter(({ copy }) => copy)
-    // Another record may stand where the second copy never was, if its writer died between the two: then the chain breaks, or its length differs.
+    // If a writer dies between the two copies, the next record takes the place of the second: then the chain breaks, or its length differs.
     const areCopies = !broken && copies[0]?.at === this.#second?.at && endOf(copies.at(-1)) === this.#second?.end
     for (const spoiled of open) {
       spoiled.broken = broken && (blamed.length === 0 || blamed.includes(spoiled))
@@ -146,7 +147,7 @@ export class Stretch {
   }
 }
 
-/** What is spoiled where a line stood, up to the line behind it, if its first byte is the first that is spoiled. */
+/** The spoiled lines from the first byte of a line to the next line; none if that first byte is not spoiled. */
 function spoiledIn(spoiled: readonly Spoiled[], line: Extent | undefined, next: number): readonly Spoiled[] {
   const inside = line === undefined ? [] : spoiled.filter(({ at }) => at >= line.at && at < next)
   return inside[0]?.at === line?.at ? inside : []

@@ -20,6 +20,6 @@ test('the place of one copy follows from the place of the other, also where the 
   expect(found.filter(({ lines }) => String(lines[0]?.at).length < String(lines[1]?.at).length).length).toBeGreaterThan(50)
 })
 
-test('no copy stands before the beginning of a journal', () => {
+test('no copy begins before the journal does', () => {
   expect(firstCopy({ at: 2, end: 200 })).toBeUndefined()
 })

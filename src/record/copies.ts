@@ -1,5 +1,5 @@
 /**
- * Where the two copies of one record stand. A writer puts them into one write, each behind a lead-in, and they differ only in `pos` and `crc`.
+ * The places of the two copies of one record. A writer puts them into one write, each after a lead-in, and they differ only in `pos` and `crc`.
  * So the place of one copy follows from the place of the other.
  */
 import { LEAD_IN } from './line.ts'
@@ -19,7 +19,7 @@ export function secondCopy({ at, end }: Extent): Extent {
   return { at: second, end: second + (end - at) + digits(second) - digits(at) }
 }
 
-/** The first copy of a record whose second copy is this line; undefined if no line can stand there. */
+/** The first copy of a record whose second copy is this line; undefined if there is no room for one. */
 export function firstCopy(line: Extent): Extent | undefined {
   const end = line.at - BETWEEN
   // The position may have gained digits between the two.

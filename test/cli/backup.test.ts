@@ -168,7 +168,7 @@ test('status tells what is in a store, what it takes and where it lies', async (
     sessions: { ok: 1, damaged: 0, deleted: 1 },
     messages: 2,
     tasks: { pending: 0 },
-    versions: { format: 1 },
+    versions: { format: 2 },
   })
   expect((told.bytes as { segments: number }).segments).toBeGreaterThan(100)
   expect(told.disk).toHaveProperty('keeps_promises')

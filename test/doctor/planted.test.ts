@@ -42,7 +42,7 @@ const DAMAGE: readonly Plant[] = [
     found: ['rotten restored 1'],
   },
   {
-    name: 'a rotten record behind one whose second copy was never written',
+    name: 'a rotten record after one whose second copy was never written',
     plant: (disk) => loseSecondCopy(disk, 'short'),
     found: ['rotten short 0'],
   },
@@ -308,11 +308,11 @@ async function halfPurge(disk: MemoryDisk, id: string): Promise<void> {
   await store.close()
 }
 
-/** The disk filled up between the two copies of the title, so an entry stands where the second copy would; then the entry rotted. */
+/** The disk filled up between the two copies of the title, so an entry takes the place of the second copy; then the entry rots. */
 async function loseSecondCopy(disk: MemoryDisk, id: string): Promise<void> {
   const store = await openOn(disk, 1_000_000)
   const session = await store.create({ id })
-  await session.describe({ title: 'A title that makes a line much longer than the one behind it'.repeat(4) })
+  await session.describe({ title: 'A title that makes its line much longer than the next one '.repeat(4) })
   await store.close()
   const [, second] = lines(disk, id, 0, 'session.described')
   change(disk, segmentPath(disk, id, 0), (bytes) => bytes.subarray(0, second?.from))

@@ -6,6 +6,7 @@ import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 interface Copy extends AsyncDisposable {
+  readonly directory: string
   /** With the master key that lies beside the store, if one does. */
   open(options?: OpenOptions): Promise<Store>
 }
@@ -16,6 +17,7 @@ export function copyOf(home: string): Copy {
   const keyFile = join(home, 'master.key')
   const sealed = existsSync(keyFile) ? { encryption: { masterKey: readFileSync(keyFile, 'utf8').trim() } } : {}
   return {
+    directory,
     open: (options = {}) => openStore(directory, { ...options, ...sealed }),
     [Symbol.asyncDispose]: async () => rmSync(directory, { recursive: true, force: true }),
   }

@@ -34,6 +34,11 @@ export async function makeGolden(masterKey?: string): Promise<Files> {
   return new Map(kept.filter(([path]) => !path.includes('/feed/')).map(([path, bytes]) => [path.slice(ROOT.length + 1), bytes]))
 }
 
+/** A store with these files, by path. */
+export function openGolden(files: Files, masterKey?: string): Promise<Store> {
+  return openOn(new MemoryDisk(new Map([...files].map(([path, bytes]) => [`${ROOT}/${path}`, bytes]))), masterKey)
+}
+
 async function openOn(disk: MemoryDisk, masterKey: string | undefined): Promise<Store> {
   let [time, next] = [Date.UTC(2026, 10, 15), 0]
   const clock: Clock = { now: () => time++, monotonicMs: () => 0, sleep: systemClock.sleep }

@@ -17,7 +17,7 @@ export async function tell(store: Store): Promise<unknown> {
   return JSON.parse(JSON.stringify(told))
 }
 
-async function tellSession(info: SessionInfo, session: Session): Promise<unknown> {
+export async function tellSession(info: SessionInfo, session: Session): Promise<unknown> {
   const { status, title, tags, owner, workspace, metadata, createdAt, deletedAt, parent } = info
   const about = { status, title, tags, owner, workspace, metadata, createdAt, deletedAt, parent: parent?.session ?? null }
   if (status === 'deleted') return about

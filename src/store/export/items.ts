@@ -59,7 +59,7 @@ export class ItemReader {
     for await (const { verdict } of history(journal, { from: born })) {
       if (verdict.kind !== 'counted' || verdict.at < born) continue
       if (verdict.at >= end) break
-      const items = await this.#itemsOf(verdict.record, verdict.at)
+      const items = await this.#itemsOf(verdict.record)
       if (items.length > 0) yield items
     }
   }
@@ -89,7 +89,7 @@ export class ItemReader {
     return items
   }
 
-  async #itemsOf(record: JournalRecord, at: number): Promise<Item[]> {
+  async #itemsOf(record: JournalRecord): Promise<Item[]> {
     const common = { session: this.#handle.id, at: record.at }
     switch (record.type) {
       case 'messages.appended':
@@ -112,7 +112,7 @@ export class ItemReader {
       }
       case 'usage.recorded': {
         const { model, inputTokens, outputTokens } = record as unknown as UsageRecorded
-        return [{ kind: 'usage', ...common, key: String(at), model, inputTokens, outputTokens }]
+        return [{ kind: 'usage', ...common, key: record.id, model, inputTokens, outputTokens }]
       }
       case 'share.granted': {
         const { share, token, expiresAt, redact } = record as unknown as ShareGranted
