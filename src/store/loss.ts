@@ -11,8 +11,8 @@ export interface Loss extends Vanished {
 /** A journal as it was loaded. */
 interface Loaded<S> {
   readonly state: S
-  /** First positions of its segments. */
-  readonly segments: readonly number[]
+  /** Where its first segment starts; undefined if there is none. */
+  readonly start: number | undefined
   readonly end: number
   /** Whether the state before its first record is known. */
   readonly rooted: boolean
@@ -29,15 +29,14 @@ export type IsNamed = (space: string, id: string) => boolean
 
 /** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
 export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
-  const { state, segments, end, rooted, illegible, vanished, accepted } = loaded
-  const [first = 0] = segments
+  const { state, start, end, rooted, illegible, vanished, accepted } = loaded
   const identity = model.identity?.(state)
-  if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: first, to: end, as: 'identity' }
+  if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: start ?? 0, to: end, as: 'identity' }
   if (accepted) return undefined
-  const startsLate = segments.length > 0 && (!rooted || model.mayStartAt?.(state, first) === false)
+  const startsLate = start !== undefined && (!rooted || model.mayStartAt?.(state, start) === false)
   if (vanished === undefined && !startsLate && !illegible) return undefined
   const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)
-  return { from, to: Math.max(vanished?.to ?? 0, startsLate ? first : 0, illegible ? end : 0), as: 'vanished' }
+  return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
 }
 
 /** Why nothing may be written to a journal that lost something. */

@@ -225,6 +225,8 @@ export class Replica<S> {
       }
       if (writes && tail.loss !== undefined) throw lossError(tail.loss)
       if ((writes && !tail.writable) || tail.suspect) await this.#makeWritable(waiting.some(({ operation }) => operation.urgent === true))
+      // The loss may have come to light just now.
+      if (writes && tail.loss !== undefined) throw lossError(tail.loss)
       if (!writes && tail.leavesUncarried) await this.#help()
       const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
       if (sealing !== undefined) await sealing

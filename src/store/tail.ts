@@ -11,6 +11,7 @@ import { carryErasures, countedLines } from './carried-lines.ts'
 import { findLoss, type IsNamed, type Loss } from './loss.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
+import { startOf } from './start.ts'
 
 /**
  * A stretch of a journal that could not be read as what was written. `vanished`: its bytes are no longer there. `identity`: the files belong to
@@ -72,9 +73,11 @@ export class Tail<S> {
   #next = 0
   /** The opening of the segment that this was read from, and the last record that counted in it. */
   #opened: number | undefined
-  #last: { readonly at: number; readonly crc: string } | undefined
+  #last: { readonly at: number; readonly end: number; readonly crc: string } | undefined
   /** The seal of the segment before. */
   #lastSeal: Seal | undefined
+  /** An intact line was met that is not at its place. One ahead of it was moved there: no writer is ever too early. */
+  #displaced: 'ahead' | 'behind' | undefined
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
   /** Segments with lines that were read and not synced. */
@@ -170,11 +173,12 @@ export class Tail<S> {
       )
     }
     const rooted = await this.#loadSegments(segments)
-    // Something was written, and nothing of it counts: that is not a journal that never was.
-    const illegible = this.state === this.#model.initial && this.damage.some(({ as }) => as === 'rotten')
     const { seal } = this.#fold
-    const accepted = seal !== undefined && seal.next > seal.end
-    const loaded = { state: this.state, segments, end: this.end, rooted, illegible, vanished, accepted }
+    const loaded = {
+      ...{ state: this.state, start: await startOf(this.#journal, segments), end: this.end, rooted, vanished },
+      illegible: this.state === this.#model.initial && this.#isIllegible,
+      accepted: seal !== undefined && seal.next > seal.end,
+    }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
     if (this.loss !== undefined) {
       const { from, to, as } = this.loss
@@ -192,6 +196,15 @@ export class Tail<S> {
     return false
   }
 
+  /**
+   * Something was written, and nothing of it counts: that is not a journal that never was. But where several processes were about to create one, and
+   * some of them failed, there are torn lines, or lines behind their place, and nothing was acknowledged.
+   */
+  get #isIllegible(): boolean {
+    const raced = this.#displaced === 'behind' || this.damage.some(({ as }) => as === 'torn')
+    return this.#displaced === 'ahead' || (!raced && this.damage.some(({ as }) => as === 'rotten'))
+  }
+
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
   unload(error?: unknown): void {
     this.#loaded = false
@@ -207,6 +220,7 @@ export class Tail<S> {
       // Of a journal that vanished, nothing more can be read.
       if (chunk === undefined && this.loss !== undefined) return news
       if (chunk === undefined) return this.#known || !(await this.#isLast()) ? this.#loadAnew() : news
+      this.#known = true
       if (!(await this.#isSame(chunk))) return this.#loadAnew()
       for (const line of chunk.lines) this.#take(line)
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
@@ -216,8 +230,9 @@ export class Tail<S> {
       this.end = chunk.end
       const { seal } = this.#fold
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
-        // Whoever accepted a loss may know less, or more, of this journal than was read here.
-        if (seal.next > seal.end) return this.#loadAnew()
+        // Whoever accepted a loss may know less, or more, of this journal than was read here. Nor need whoever made the next segment know that
+        // this one was cut.
+        if (seal.next > seal.end || !(await this.#isLastLineThere())) return this.#loadAnew()
         this.#enter(seal.next)
       } else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end) return !confirmed || (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
@@ -236,16 +251,23 @@ export class Tail<S> {
     return true
   }
 
-  /** Whether a segment is still the one that was read so far: not if its file was cut, or another one was put in its place. */
+  /**
+   * Whether a segment is still the one that was read so far: not if its file was cut, or another one was put in its place. One that was cut and has
+   * grown again since is told by the last line, which is compared whenever there is something new.
+   */
   async #isSame({ opened, end }: { readonly opened: number; readonly end: number }): Promise<boolean> {
     if (end < this.#next) return false
-    if (this.#opened === opened) return true
     const known = this.#opened
     this.#opened = opened
-    if (known === undefined) return true
+    if (known === undefined || (known === opened && end === this.#next)) return true
+    if (this.#last === undefined) return known === opened || this.#next === this.segment
+    return this.#isLastLineThere()
+  }
+
+  async #isLastLineThere(): Promise<boolean> {
     const last = this.#last
-    if (last === undefined) return this.#next === this.segment
-    const [line] = (await this.#journal.read(this.segment, last.at, 1))?.lines ?? []
+    if (last === undefined) return true
+    const [line] = (await this.#journal.read(this.segment, last.at, last.end - last.at))?.lines ?? []
     return line !== undefined && line.at === last.at && intactCrc(line.bytes) === last.crc
   }
 
@@ -303,6 +325,11 @@ export class Tail<S> {
    * sealed segment cannot be synced, its lines are carried along.
    */
   async roll(urgent: boolean): Promise<void> {
+    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it.
+    if (this.sealed && !(await this.#isLastLineThere())) {
+      await this.#loadAnew()
+      return
+    }
     const seal = this.#fold.seal ?? this.#lastSeal
     const first = this.#fold.seal?.next ?? this.segment
     let from = least(seal?.from, this.suspectFrom)
@@ -391,6 +418,7 @@ export class Tail<S> {
     this.damage = []
     this.#last = undefined
     this.#opened = undefined
+    this.#displaced = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -420,6 +448,7 @@ export class Tail<S> {
       this.#covered = this.segment
     }
     if (verdict.kind === 'damage') this.#reportDamage(verdict)
+    else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       if (!verdict.carried) this.#last = verdict
@@ -442,6 +471,11 @@ export class Tail<S> {
     const from = typeof error.details.from === 'number' ? error.details.from : (error.details.segment as number)
     this.#suspectFrom = least(this.#suspectFrom, from)
   }
+}
+
+function displacement({ at, bytes }: Line): 'ahead' | 'behind' {
+  const position = /"pos":(\d+),"crc":"[0-9a-f]{8}"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))?.[1]
+  return position !== undefined && Number(position) > at ? 'ahead' : 'behind'
 }
 
 function least(a: number | undefined, b: number | undefined): number | undefined {

@@ -22,7 +22,7 @@ export class SimulatedDirectory {
   readonly entries = new Map<string, Node>()
   readonly watchers = new Set<Watcher>()
   #durable = new Map<string, Node>()
-  readonly #changes: Change[] = []
+  #changes: Change[] = []
 
   /** Whether there are changes that a power loss could undo. */
   get dirty(): boolean {
@@ -39,6 +39,21 @@ export class SimulatedDirectory {
 
   rename(from: string, name: string, node: Node): void {
     this.#change({ kind: 'rename', from, name, node })
+  }
+
+  /** Another program changes a name, and that is durable at once. Without a node, the name is removed. */
+  force(name: string, node: Node | undefined): void {
+    this.#changes = this.#changes.filter((change) => change.name !== name && !(change.kind === 'rename' && change.from === name))
+    for (const names of [this.entries, this.#durable]) {
+      if (node === undefined) names.delete(name)
+      else names.set(name, node)
+    }
+    this.notify()
+  }
+
+  /** What the names would lead to if the power failed now. */
+  get durable(): ReadonlyMap<string, Node> {
+    return this.#durable
   }
 
   sync(): void {

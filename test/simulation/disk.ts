@@ -13,6 +13,7 @@ import { SimulatedFile } from './file.ts'
 import { type Host, OpenFile, statOf } from './open-file.ts'
 import type { Random } from './random.ts'
 import { MORE, type Scheduler, type SimulatedProcess, type Work } from './scheduler.ts'
+import { Tamperer } from './tamper.ts'
 import { fileIn, filesUnder, find, findDirectory, findOrNothing, isRoot, parentOf } from './tree.ts'
 
 export interface MachineOptions {
@@ -26,6 +27,8 @@ export interface MachineOptions {
   /** How often an asynchronous write lands in parts, per part. */
   readonly splitChance?: number
   readonly fileSystem?: FileSystem
+  /** False on a file system that does not record when a file was created. */
+  readonly births?: boolean
 }
 
 export class SimulatedMachine {
@@ -37,18 +40,22 @@ export class SimulatedMachine {
    * there by itself: two processes that only ever write synchronously get between each other's calls in no other way.
    */
   between: ((process: SimulatedProcess, call: CallName, path: string) => void) | undefined
+  /** Called with what was appended to a file. */
+  landed: ((file: SimulatedFile, bytes: Uint8Array) => void) | undefined
   readonly #scheduler: Scheduler
   readonly #random: Random
   readonly #host: Host
   readonly #pageBytes: number
   readonly #writeBackChance: number
   readonly #fileSystem: FileSystem
+  readonly #births: boolean
   readonly #root = new SimulatedDirectory()
   readonly #processes = new Set<SimulatedProcess>()
   readonly #handles = new Set<OpenFile>()
   readonly #dirty = new Set<Node>()
   #used = 0
   #inodes = 0
+  #born = 0
   #entering = false
   #bootId: string
 
@@ -60,6 +67,7 @@ export class SimulatedMachine {
     this.#pageBytes = options.pageBytes ?? 64
     this.#writeBackChance = options.writeBackChance ?? 0.02
     this.#fileSystem = options.fileSystem ?? { type: 'ext4', mount: '/' }
+    this.#births = options.births ?? true
     this.#bootId = this.#newBootId()
     this.#host = this.#makeHost(options.splitChance ?? 0.2)
     scheduler.onStep(() => this.#writeBack())
@@ -68,6 +76,10 @@ export class SimulatedMachine {
   /** Bytes in use, those of removed files that are still open included. */
   get used(): number {
     return this.#used
+  }
+
+  get bootId(): string {
+    return this.#bootId
   }
 
   /** The disk as one process sees it. */
@@ -143,6 +155,27 @@ export class SimulatedMachine {
     return contents
   }
 
+  /** Another program that may do anything to the files. What it does is durable at once. */
+  tamperer(): Tamperer {
+    return new Tamperer({
+      root: this.#root,
+      newFile: (directory, inode) => this.#newFile(directory, inode),
+      unlink: (file) => this.#unlink(file),
+      resize: (file, change) => {
+        const before = file.size
+        change()
+        this.#used += file.size - before
+      },
+    })
+  }
+
+  #newFile(directory: SimulatedDirectory, inode = ++this.#inodes): SimulatedFile {
+    const file = new SimulatedFile(this.#pageBytes, inode, this.#births ? ++this.#born : 0)
+    file.links = 1
+    file.parent = directory
+    return file
+  }
+
   #makeHost(splitChance: number): Host {
     const observe = <T>(process: SimulatedProcess, call: CallName, path: string, body: () => T): T => {
       if (this.#scheduler.trace === undefined) return body()
@@ -198,9 +231,7 @@ export class SimulatedMachine {
     if (node === undefined) {
       if (mode !== 'create') throw diskError('ENOENT', 'open', path)
       this.#checkRoomForName('open', path)
-      node = new SimulatedFile(this.#pageBytes, ++this.#inodes)
-      node.links = 1
-      node.parent = directory
+      node = this.#newFile(directory)
       this.#change(directory, () => directory.set(name, node as Node))
     }
     if (node instanceof SimulatedDirectory) throw diskError('EISDIR', 'open', path)
@@ -327,6 +358,7 @@ export class SimulatedMachine {
     this.#used += count
     this.#dirty.add(file)
     file.parent?.notify()
+    this.landed?.(file, bytes.subarray(0, count))
     return count
   }
 

@@ -5,7 +5,8 @@
  *                       dirty --failed sync--> lost       readable, but the kernel believes it was written
  *                       lost  --append to it--> dirty     the whole page is written again
  *
- * Its size is durable separately. The port knows no truncation, so the durable size never exceeds the cached one.
+ * Its size is durable separately, and never exceeds the cached one: the port has no truncation, and what another program does to a file
+ * (`cut`, `rewrite`) is durable at once.
  */
 import type { SimulatedDirectory } from './directory.ts'
 import type { Random } from './random.ts'
@@ -19,6 +20,8 @@ export interface Handle {
 export class SimulatedFile {
   links = 0
   readonly inode: number
+  /** When it was created; 0 on a file system that does not record it. */
+  readonly bornMs: number
   parent: SimulatedDirectory | undefined
   readonly handles = new Set<Handle>()
   readonly #pageBytes: number
@@ -27,12 +30,15 @@ export class SimulatedFile {
   /** Both are of the same length, and zero where nothing was written. */
   #cache: Buffer = Buffer.alloc(0)
   #durable: Buffer = Buffer.alloc(0)
+  /** Grows with each change of what is on the platter. */
+  writeBacks = 0
   readonly #dirty = new Set<number>()
   readonly #lost = new Set<number>()
 
-  constructor(pageBytes: number, inode = 1) {
+  constructor(pageBytes: number, inode = 1, bornMs = inode) {
     this.#pageBytes = pageBytes
     this.inode = inode
+    this.bornMs = bornMs
   }
 
   get size(): number {
@@ -72,6 +78,32 @@ export class SimulatedFile {
     }
   }
 
+  /** Another program cuts the file. */
+  cut(size: number): void {
+    if (size >= this.#size) return
+    this.#size = size
+    this.#durableSize = Math.min(this.#durableSize, size)
+    this.#cache.fill(0, size)
+    this.#durable.fill(0, size)
+    const last = Math.floor((size - 1) / this.#pageBytes)
+    for (const pages of [this.#dirty, this.#lost]) for (const page of pages) if (page > last) pages.delete(page)
+  }
+
+  /** Another program writes the file from its beginning. */
+  rewrite(content: Uint8Array): void {
+    this.#cache = Buffer.from(content)
+    this.#durable = Buffer.from(content)
+    this.#size = content.length
+    this.#durableSize = content.length
+    this.#dirty.clear()
+    this.#lost.clear()
+  }
+
+  /** What would be left if the power failed now and the disk had written nothing more. */
+  get durable(): Buffer {
+    return Buffer.from(this.#durable.subarray(0, this.#durableSize))
+  }
+
   /** A copy: what is read must not change when the file does. */
   read(offset: number, length: number): Buffer {
     return Buffer.from(this.#cache.subarray(Math.min(offset, this.#size), Math.min(offset + length, this.#size)))
@@ -81,6 +113,7 @@ export class SimulatedFile {
     for (const page of this.#dirty) this.#copyPage(page)
     this.#dirty.clear()
     this.#durableSize = this.#size
+    this.writeBacks++
   }
 
   /** A write-back failed: the pages count as written, and every handle that is open now will hear of it once. */
@@ -99,6 +132,7 @@ export class SimulatedFile {
       const end = Math.min((page + 1) * this.#pageBytes, this.#size)
       if (end > this.#durableSize && random.chance(0.5)) this.#durableSize = end
     }
+    this.writeBacks++
   }
 
   losePower(random: Random): void {

@@ -164,6 +164,6 @@ export class OpenFile implements DiskFile, Handle {
   }
 }
 
-export function statOf({ size, links, inode }: SimulatedFile): FileStat {
-  return { size, links, inode, bornMs: inode, device: 1 }
+export function statOf({ size, links, inode, bornMs }: SimulatedFile): FileStat {
+  return { size, links, inode, bornMs, device: 1 }
 }

@@ -10,7 +10,15 @@ import { Scheduler, type SimulatedProcess } from './scheduler.ts'
 export interface StageOptions {
   readonly trace?: boolean
   readonly focus?: Trouble
+  /** What a seed picks its trouble from. */
+  readonly troubles?: readonly Trouble[]
+  /** Changes what the seed has planned. */
+  readonly refine?: (plan: Plan) => Plan
+  readonly births?: boolean
 }
+
+// A preamble that was lost and made again is damage to the doctor, where it is of no consequence: those runs are for the journal.
+const STORE_TROUBLES = TROUBLES.filter((trouble) => trouble !== 'carry')
 
 /** A process that is up, with what it holds. */
 export interface Running<T> {
@@ -35,19 +43,15 @@ export class Stage<T> {
   #starting = 0
   #started = 0
 
-  constructor(seed: number, { trace = false, focus }: StageOptions, open: (process: SimulatedProcess) => Promise<T>, room = 1) {
+  constructor(seed: number, options: StageOptions, open: (process: SimulatedProcess) => Promise<T>, room = 1) {
+    const { trace = false, focus, troubles = STORE_TROUBLES, refine = (plan) => plan, births = true } = options
     this.random = new Random(seed)
-    // A preamble that was lost and made again is damage to the doctor, where it is of no consequence: those runs are for the journal.
-    const plan = makePlan(
-      this.random,
-      focus,
-      TROUBLES.filter((trouble) => trouble !== 'carry'),
-    )
-    this.plan = { ...plan, capacity: plan.capacity * room }
+    const plan = makePlan(this.random, focus, troubles)
+    this.plan = refine({ ...plan, capacity: plan.capacity * room })
     this.scheduler = new Scheduler(new Random(this.random.word()))
     if (trace) this.scheduler.trace = []
     const { faults, capacity, pageBytes } = this.plan
-    this.machine = new SimulatedMachine(this.scheduler, { faults, capacity, pageBytes })
+    this.machine = new SimulatedMachine(this.scheduler, { faults, capacity, pageBytes, births })
     this.#open = open
     this.scheduler.onStep(() => this.#chaos())
   }

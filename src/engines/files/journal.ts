@@ -341,9 +341,15 @@ export class FilesJournal implements Journal {
   async #holdCurrent(segment: number): Promise<Segment | undefined> {
     for (let attempt = 0; attempt < 2; attempt++) {
       const open = await this.#hold(segment)
-      if (open === undefined || endOf(open) !== undefined) return open
-      this.#parts.segments.discard(this.#directory, open)
-      open.release()
+      if (open === undefined) return undefined
+      let isCurrent = false
+      try {
+        isCurrent = endOf(open) !== undefined
+        if (isCurrent) return open
+        this.#parts.segments.discard(this.#directory, open)
+      } finally {
+        if (!isCurrent) open.release()
+      }
     }
     return undefined
   }

@@ -48,7 +48,7 @@ export class Segment {
 
   readonly #disk: Disk
   readonly #path: string
-  readonly #inode: number
+  #inode: number | undefined
   readonly #directory: string
   readonly #directories: Directories
   /** The furthest end that was read or written, and the bytes in front of it. */
@@ -68,7 +68,6 @@ export class Segment {
     this.file = options.file
     this.#disk = options.disk
     this.#path = options.path
-    this.#inode = options.file.stat().inode
     this.writable = options.writable
     this.poisoned = options.poison !== undefined
     this.#durableTo = options.poison?.from
@@ -107,6 +106,8 @@ export class Segment {
   /** The append point, of the file that its path names: undefined once that is no longer this one. */
   get end(): number | undefined {
     const stat = this.#disk.statSync(this.#path)
+    // Asked for here and not when the file is opened: here, callers expect that the disk may fail.
+    this.#inode ??= this.file.stat().inode
     return stat?.inode === this.#inode ? this.first + stat.size : undefined
   }
 

@@ -1,8 +1,8 @@
 /**
  * Compares watermarks with the lines of a journal. A watermark holds if its line is at its place, intact, with the same record id. A line that
- * rotted in its place is damage like any other. A watermark says nothing any more if its segment was purged, if its segment holds no record but
- * has a successor (a purged one that a late process made again), if its line was carried into a later segment, or if the journal continues in a
- * later epoch. In all other cases, bytes vanished.
+ * rotted in its place is damage like any other. A watermark says nothing any more if its segment was purged, if its segment has a successor but
+ * holds no record and neither does any before it (a purged one that a late process made again), if its line was carried into a later segment, or if
+ * the journal continues in a later epoch. In all other cases, bytes vanished.
  */
 import type { Vanished } from '../../engine/port.ts'
 import type { Verdict } from '../../record/fold.ts'
@@ -64,12 +64,16 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
 }
 
 async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {
-  for (const [i, segment] of segments.entries()) {
-    const successor = segments[i + 1] ?? Number.POSITIVE_INFINITY
-    if (i === index && successor < Number.POSITIVE_INFINITY && !(await holdsRecord(contents.verdicts(segment, successor)))) return true
-    if (i > index && (await carries(contents.verdicts(segment, successor), mark.start))) return true
+  for (const [i, segment] of segments.slice(index + 1).entries()) {
+    const successor = segments[index + i + 2] ?? Number.POSITIVE_INFINITY
+    if (await carries(contents.verdicts(segment, successor), mark.start)) return true
   }
-  return false
+  if (index === segments.length - 1) return false
+  // Behind a segment that holds a record nothing was purged: what holds none there was emptied, and its successor made by who had read it before.
+  for (const [i, segment] of segments.slice(0, index + 1).entries()) {
+    if (await holdsRecord(contents.verdicts(segment, segments[i + 1] as number))) return false
+  }
+  return true
 }
 
 async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {

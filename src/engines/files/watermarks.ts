@@ -45,6 +45,8 @@ interface Pending {
 }
 
 const FLUSH_MS = 1000
+/** The first watermark of a shard is written sooner. */
+const FIRST_FLUSH_MS = 20
 /** A shard is compacted if that makes it at least this many times smaller. */
 const WORTH = 3
 /** How often a flush is tried against others who compact. */
@@ -72,22 +74,31 @@ export class Watermarks {
     return { marks: own === undefined ? marks : [...marks, own.mark], shard }
   }
 
-  /** Whether nothing was added to a shard since it was read. */
+  /**
+   * Whether nothing was added to a shard since it was read. False if that cannot be found out: of a shard without a file, only the directory could
+   * tell. Whoever writes to a shard writes to all of its files, so it is enough to know one of them.
+   */
   isCurrent(name: string, shard: Shard): boolean {
-    return this.#shards.get(shardOf(name)) === shard && shard.files.every((file) => this.#isSame(file))
+    try {
+      return this.#shards.get(shardOf(name)) === shard && shard.files.length > 0 && shard.files.every((file) => this.#isSame(file))
+    } catch {
+      return false
+    }
   }
 
   /** A group was placed whole and synced, and is acknowledged next. `verified`: the shard whose watermarks of this journal all held. */
   add(name: string, mark: Watermark, verified: Shard | undefined): void {
     this.#pending.set(name, { name, mark, verified })
-    this.#flushing ??= this.#flushLater()
+    // Until a shard has a file, each append must look for one.
+    this.#flushing ??= this.#flushLater(verified?.files.length === 0 ? FIRST_FLUSH_MS : FLUSH_MS)
   }
 
-  /** Names of journals that have watermarks, shard by shard. A name may come more than once. */
+  /** Names of journals that have watermarks, shard by shard. A name may come more than once. Watermarks that cannot be read say nothing. */
   async *names(): AsyncGenerator<{ readonly shard: string; readonly names: readonly string[] }> {
-    const files = await this.#list()
+    const files = await this.#list().catch(() => [])
     for (const shard of new Set(files.map((file) => file.slice(0, 2)))) {
-      const all = (await this.#read(shard, files)).files.flatMap((file) => [...file.all().values()])
+      const read = await this.#read(shard, files).catch(() => undefined)
+      const all = read?.files.flatMap((file) => [...file.all().values()]) ?? []
       yield { shard, names: all.map(({ name }) => name).filter((name) => name !== undefined) }
     }
   }
@@ -117,8 +128,8 @@ export class Watermarks {
     }
   }
 
-  async #flushLater(): Promise<void> {
-    await this.#options.clock.sleep(FLUSH_MS, this.#closing.signal)
+  async #flushLater(delayMs = FLUSH_MS): Promise<void> {
+    await this.#options.clock.sleep(delayMs, this.#closing.signal)
     if (!this.#closing.signal.aborted) await this.flush()
     this.#flushing = this.#pending.size > 0 && !this.#closing.signal.aborted ? this.#flushLater() : undefined
   }
@@ -126,19 +137,30 @@ export class Watermarks {
   async #write(name: string, pending: readonly Pending[]): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { files } = await this.#read(name, await this.#list())
-      const [file] = files
-      if (file === undefined) {
+      if (files.length === 0) {
         await this.#start(name, () => [])
         continue
       }
-      const entries = pending.flatMap(({ name: journal, mark, verified }) => {
-        const hash = hashOfName(journal)
-        const checked = verified?.files.find(({ path }) => path === file.path)?.length ?? 0
-        return [...(file.names(hash) ? [] : [file.encodeName(journal)]), file.encodeMark(hash, mark, checked)]
-      })
-      if (await this.#append(file, Buffer.concat(entries))) return
+      const written = await this.#appendToAll(files, (file) =>
+        pending.flatMap(({ name: journal, mark, verified }) => {
+          const hash = hashOfName(journal)
+          const checked = verified?.files.find(({ path }) => path === file.path)?.length ?? 0
+          return [...(file.names(hash) ? [] : [file.encodeName(journal)]), file.encodeMark(hash, mark, checked)]
+        }),
+      )
+      if (written) return
     }
     throw new Error('The watermarks could not be written: others keep compacting them.')
+  }
+
+  /**
+   * Two processes that make the first file of a shard at once make two. Every file gets every entry, so that a process which knows only one of them
+   * misses nothing.
+   */
+  async #appendToAll(files: readonly WatermarkFile[], entriesFor: (file: WatermarkFile) => readonly Buffer[]): Promise<boolean> {
+    let written = true
+    for (const file of files) written = (await this.#append(file, Buffer.concat(entriesFor(file)))) && written
+    return written
   }
 
   /** False if the file was removed meanwhile: then what was added may be in no file that counts. */
@@ -146,7 +168,7 @@ export class Watermarks {
     const { disk } = this.#options
     return this.#using(path, 'append', async (file) => {
       if (file === undefined || file.stat().inode !== inode) return false
-      await file.write(bytes)
+      await writeAll(file, bytes)
       return disk.statSync(path)?.inode === inode
     })
   }
@@ -157,16 +179,21 @@ export class Watermarks {
     await disk.makeDirectory(directory)
     const name = `${shard}.${ids.next(clock.now())}`
     const path = join(directory, `.${name}.tmp`)
-    await this.#using(path, 'create', async (file) => {
-      if (file === undefined) return
-      await file.write(encodeHeader(origin, ids.hex(16), file.stat()))
-      const started = await WatermarkFile.read(path, file, origin)
-      const entries = started === undefined ? [] : entriesFor(started)
-      if (entries.length === 0) return
-      await file.write(Buffer.concat(entries))
-      await file.sync()
-    })
-    await disk.rename(path, join(directory, name))
+    try {
+      await this.#using(path, 'create', async (file) => {
+        if (file === undefined) return
+        await writeAll(file, encodeHeader(origin, ids.hex(16), file.stat()))
+        const started = await WatermarkFile.read(path, file, origin)
+        const entries = started === undefined ? [] : entriesFor(started)
+        if (entries.length === 0) return
+        await writeAll(file, Buffer.concat(entries))
+        await file.sync()
+      })
+      await disk.rename(path, join(directory, name))
+    } catch (error) {
+      await disk.remove(path).catch(() => undefined)
+      throw error
+    }
     await disk.syncDirectory(directory)
   }
 
@@ -185,8 +212,11 @@ export class Watermarks {
       // Whoever added something before the file was removed does not know that it was.
       for (const { file, handle } of opened) {
         const late = entriesToKeep(await file.more(handle), file.length)
-        const [target] = (await this.#read(name, await this.#list())).files
-        if (late.length > 0 && target !== undefined) await this.#append(target, Buffer.concat(late.map((encode) => encode(target))))
+        if (late.length === 0) continue
+        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+          const targets = (await this.#read(name, await this.#list())).files
+          if (await this.#appendToAll(targets, (target) => late.map((encode) => encode(target)))) break
+        }
       }
     } finally {
       await Promise.all(opened.map(({ handle }) => handle.close()))
@@ -271,6 +301,11 @@ function entriesToKeep(file: WatermarkFile, from = 0): ((target: WatermarkFile) 
     const marks = uncovered(entries).map((entry) => target.encodeMark(hash, entry, 0))
     return Buffer.concat(name === undefined ? marks : [target.encodeName(name), ...marks])
   })
+}
+
+/** A full disk takes a part. */
+async function writeAll(file: DiskFile, bytes: Buffer): Promise<void> {
+  if ((await file.write(bytes)) < bytes.length) throw new Error('The disk is full.')
 }
 
 function ignoreMissing(error: unknown): void {

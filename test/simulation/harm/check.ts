@@ -1,0 +1,79 @@
+/** Holds what clients were told in a run with harms against what is true. Each finding is a broken promise. */
+import { HoldfastError } from '../../../src/errors.ts'
+import type { Finding } from '../check.ts'
+import { type Attempt, isAlarm } from './client.ts'
+import { epochOf, type Ledger } from './ledger.ts'
+
+/** Checks an attempt when it has ended: what is on the disk then decides. */
+export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
+  const { journal, begun, ended, told, at, error, name, kind } = attempt
+  if (told === 'died') return []
+  const where = `journal ${journal}: ${kind} ${name}`
+  if (error !== undefined && !(error instanceof HoldfastError))
+    return [{ what: 'crashed', detail: `${where}: ${error instanceof Error ? error.stack : String(error)}` }]
+  if (isAlarm(attempt) && !ledger.mayReport(journal, begun, ended))
+    return [{ what: 'a false alarm', detail: `${where}: ${error instanceof Error ? error.message : JSON.stringify(attempt.loss)}` }]
+  if (told === 'done') {
+    const broken = ledger.brokenMark(journal, ledger.landed.get(name) ?? begun, epochOf(at))
+    if (broken !== undefined)
+      return [{ what: 'acknowledged although bytes had vanished', detail: `${where} at ${at}; watermark ${JSON.stringify(broken)}` }]
+  }
+  return told === 'read' && attempt.loss === undefined ? checkRead(attempt, ledger, where) : []
+}
+
+/** A process that started after the harm must report it, and so must one that had read what vanished. */
+function checkRead({ journal, begun, started, knew }: Attempt, ledger: Ledger, where: string): Finding[] {
+  const epoch = ledger.epochOf(journal)
+  const fresh = ledger.brokenMark(journal, started, epoch)
+  if (fresh !== undefined) return [{ what: 'a loss was not reported', detail: `${where}; watermark ${JSON.stringify(fresh)}` }]
+  const broken = knew === undefined ? undefined : ledger.brokenMark(journal, begun, epoch)
+  if (broken === undefined || knew === undefined || knew.end < broken.end || knew.segment > broken.start) return []
+  return [{ what: 'what was shown vanished in silence', detail: `${where}; it knew ${knew.end}, watermark ${JSON.stringify(broken)}` }]
+}
+
+/** A record as it was found at the end. */
+export interface FoundRecord {
+  readonly at: number
+  readonly attempt: unknown
+  readonly key: unknown
+}
+
+/** Checks everything that was acknowledged. `limits` counts losses that no watermark covered. */
+export function checkAcknowledged(
+  attempts: readonly Attempt[],
+  found: readonly (readonly FoundRecord[])[],
+  ledger: Ledger,
+  life: number,
+): { readonly findings: Finding[]; readonly limits: number } {
+  const findings: Finding[] = []
+  let limits = 0
+  for (const [index, truth] of ledger.journals.entries()) {
+    const records = new Map((found[index] ?? []).map((record) => [record.at, record]))
+    const done = attempts.filter((attempt) => attempt.journal === index && attempt.told === 'done' && attempt.kind !== 'lease' && attempt.life === life)
+    for (const { at, name, begun, ended } of done) {
+      if (records.get(at)?.attempt === name || at < truth.purgedTo) continue
+      const destroyed = truth.destroyed.has(name) || ledger.wasHarmedWithin(index, begun, ended)
+      if (!destroyed) findings.push({ what: 'acknowledged and lost', detail: `journal ${index}: ${name} at ${at}` })
+      else if (truth.acceptances.length === 0) limits++
+    }
+    findings.push(...positionsUsedTwice(done, index, ledger))
+  }
+  return { findings, limits }
+}
+
+/** A position is never acknowledged twice, unless the first record was destroyed unnoticed and nobody has accepted that. */
+function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Ledger): Finding[] {
+  const findings: Finding[] = []
+  const first = new Map<number, Attempt>()
+  const { acceptances } = ledger.journals[index] as Ledger['journals'][number]
+  for (const attempt of done.toSorted((a, b) => a.ended - b.ended)) {
+    const before = first.get(attempt.at)
+    first.set(attempt.at, attempt)
+    if (before === undefined) continue
+    const harmed = ledger.wasHarmedWithin(index, before.begun, attempt.ended)
+    const accepted = acceptances.some(({ begun, ended }) => begun > before.ended && ended < attempt.begun)
+    if (!harmed || accepted)
+      findings.push({ what: 'a position was used twice', detail: `journal ${index}: ${before.name} and ${attempt.name} at ${attempt.at}` })
+  }
+  return findings
+}

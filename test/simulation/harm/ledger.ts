@@ -1,0 +1,294 @@
+/**
+ * What is true in a run with harms, whatever the processes believe: which watermarks reached a file and are still there, which lines were destroyed,
+ * when, and whether somebody had accepted that. It watches the machine and asks no code of the engine but what makes a line intact.
+ */
+import { crc32 } from 'node:zlib'
+import { intactCrc, splitLines } from '../../../src/record/line.ts'
+import type { SimulatedMachine } from '../disk.ts'
+import type { SimulatedFile } from '../file.ts'
+import type { Tamperer } from '../tamper.ts'
+import { type MarkOnDisk, marksIn, storeId } from './marks-on-disk.ts'
+
+export const EPOCH = 2 ** 32
+
+/** A watermark that reached a file which counts. */
+interface Mark extends MarkOnDisk {
+  readonly flushed: number
+  /** It would have survived a power loss at some time. */
+  durable: boolean
+}
+
+interface PlacedLine {
+  readonly segment: number
+  readonly idHash: number
+  readonly attempt: string | undefined
+}
+
+interface LostLine extends PlacedLine {
+  readonly step: number
+  /** No later segment was left: what vanished was the end of the journal. */
+  readonly wasLast: boolean
+  /** What was in place before it was destroyed. */
+  readonly beside: ReadonlyMap<number, PlacedLine>
+}
+
+/** What is known of one journal. */
+class JournalTruth {
+  readonly directory: string
+  readonly hash: string
+  marks = new Map<string, Mark>()
+  /** By position and id. */
+  lost = new Map<string, LostLine>()
+  /** Attempts whose record was destroyed. */
+  destroyed = new Set<string>()
+  /** Steps at which its files were tampered with. */
+  harms: number[] = []
+  /** When a loss was accepted. */
+  acceptances: { readonly begun: number; readonly ended: number }[] = []
+  /** Segments before this position may have been purged. */
+  purgedTo = 0
+  /** The segments before this position were destroyed, and later ones are left. */
+  beginning: { readonly to: number; readonly step: number } | undefined
+
+  constructor(directory: string, hash: string) {
+    this.directory = directory
+    this.hash = hash
+  }
+}
+
+export class Ledger {
+  readonly #machine: SimulatedMachine
+  readonly #tamperer: Tamperer
+  readonly #root: string
+  readonly #births: boolean
+  readonly #step: () => number
+  readonly journals: readonly JournalTruth[]
+  /** When a record of an attempt was written. */
+  readonly landed = new Map<string, number>()
+  /** Harms that destroyed bytes which a watermark in a file covered. */
+  harmsToMarked = 0
+  #writeBacks = ''
+
+  constructor(
+    machine: SimulatedMachine,
+    root: string,
+    names: readonly string[],
+    { births, step }: { readonly births: boolean; readonly step: () => number },
+  ) {
+    this.#births = births
+    this.#machine = machine
+    this.#tamperer = machine.tamperer()
+    this.#root = root
+    this.#step = step
+    this.journals = names.map((name) => new JournalTruth(`${root}/sessions/${name}`, name.slice(-32)))
+    machine.landed = (file, bytes) => this.#land(file, bytes)
+  }
+
+  /** Looks what the disk has written back by now. To be called at each step. */
+  tick(): void {
+    const files = this.#tamperer.durableFiles(`${this.#root}/watermarks`)
+    const now = [...files].map(([name, { inode, writeBacks }]) => `${name} ${inode} ${writeBacks}`).join()
+    if (now === this.#writeBacks) return
+    this.#writeBacks = now
+    const paths = new Map([...files].map(([name, file]) => [`/${name}`, file]))
+    for (const { journal, mark } of this.#known(marksIn(paths, this.#origin(), (file) => file.durable))) {
+      const known = journal.marks.get(keyOf(mark))
+      // Without birth times, no file of watermarks counts after a restart of the machine.
+      if (known !== undefined) known.durable = this.#births
+    }
+  }
+
+  /** Has the files tampered with, and notes what that destroyed. `kind`: a journal's files, or those of watermarks. */
+  tamper(change: () => void, kind: 'journals' | 'watermarks' = 'journals'): void {
+    const before = this.journals.map((journal) => ({ lines: this.linesOf(journal), segments: this.segmentsOf(journal), files: this.#idsOf(journal) }))
+    change()
+    if (kind === 'watermarks') this.#keepOnly(() => false)
+    for (const [i, journal] of this.journals.entries()) {
+      const was = before[i] as (typeof before)[number]
+      if (was.files === this.#idsOf(journal)) continue
+      this.#note(journal, was.lines, was.segments)
+    }
+  }
+
+  /** The power failed: watermarks that were in the cache alone may be lost with it. */
+  losePower(): void {
+    this.#keepOnly(({ durable }) => durable)
+  }
+
+  /** The store is another one from here on: restored from a copy. */
+  restart(): void {
+    for (const journal of this.journals) {
+      journal.marks.clear()
+      journal.lost.clear()
+      journal.purgedTo = 0
+    }
+    this.#scan()
+  }
+
+  /**
+   * A watermark of a journal that is in a file, or must be, and whose line was at the end of the journal when it was destroyed, both before a step; and
+   * that nothing has made void since.
+   */
+  brokenMark(index: number, before: number, epoch: number): MarkOnDisk | undefined {
+    const journal = this.journals[index] as JournalTruth
+    if (journal.lost.size === 0) return undefined
+    const lines = this.linesOf(journal)
+    return [...journal.marks.values()].find((mark) => {
+      const lost = journal.lost.get(lineKey(mark.start, mark.idHash))
+      if (lost === undefined || !lost.wasLast) return false
+      if (mark.flushed >= before || lost.step >= before || mark.start < journal.purgedTo) return false
+      if (epochOf(mark.start) < epoch || lines.get(mark.start)?.idHash === mark.idHash) return false
+      return true
+    })
+  }
+
+  /** Watermarks that were in a file and are in none now, although nothing covers them. */
+  forgotten(those: (mark: { readonly durable: boolean }) => boolean): { readonly journal: number; readonly mark: MarkOnDisk }[] {
+    const present = this.#present()
+    return this.journals.flatMap((journal, index) => {
+      const epoch = epochOf(this.segmentsOf(journal).at(-1) ?? 0)
+      return [...journal.marks.values()]
+        .filter((mark) => {
+          if (!those(mark) || present.get(journal)?.has(keyOf(mark)) === true) return false
+          if (mark.start < journal.purgedTo || epochOf(mark.start) < epoch) return false
+          return !this.#isCovered(journal, mark, [...(present.get(journal)?.values() ?? [])])
+        })
+        .map((mark) => ({ journal: index, mark }))
+    })
+  }
+
+  /** Whether there is a reason to report a loss of this journal to a caller who asked from a step to another. */
+  mayReport(index: number, begun: number, ended: number): boolean {
+    const { harms, acceptances } = this.journals[index] as JournalTruth
+    return harms.some((harm) => harm <= ended && !acceptances.some((one) => one.begun > harm && one.ended < begun))
+  }
+
+  /** The epoch that a journal is in. */
+  epochOf(index: number): number {
+    return epochOf(this.segmentsOf(this.journals[index] as JournalTruth).at(-1) ?? 0)
+  }
+
+  /** Whether the files of a journal were tampered with between two steps. */
+  wasHarmedWithin(index: number, begun: number, ended: number): boolean {
+    return (this.journals[index] as JournalTruth).harms.some((harm) => harm >= begun && harm <= ended)
+  }
+
+  /** Whether a watermark in a file covers the end of a journal. */
+  isMarked(journal: JournalTruth): boolean {
+    const lines = this.linesOf(journal)
+    const last = this.segmentsOf(journal).at(-1) ?? 0
+    return [...journal.marks.values()].some(({ start, idHash }) => start >= last && lines.get(start)?.idHash === idHash)
+  }
+
+  /** Every line that is at its place, by position. */
+  linesOf({ directory }: JournalTruth): Map<number, PlacedLine> {
+    const lines = new Map<number, PlacedLine>()
+    for (const [path, file] of this.#tamperer.files(directory)) {
+      if (!path.endsWith('.jsonl')) continue
+      const segment = Number(path.slice(-22, -6))
+      for (const { at, bytes } of splitLines(file.read(0, file.size), segment).lines) {
+        if (intactCrc(bytes) === undefined) continue
+        const { pos, id, attempt } = JSON.parse(Buffer.from(bytes).toString()) as { pos?: number; id: string; attempt?: string }
+        if (pos === at) lines.set(at, { segment, idHash: crc32(id), attempt })
+      }
+    }
+    return lines
+  }
+
+  segmentsOf({ directory }: JournalTruth): number[] {
+    return [...this.#tamperer.files(directory).keys()]
+      .filter((path) => path.endsWith('.jsonl'))
+      .map((path) => Number(path.slice(-22, -6)))
+      .sort((a, b) => a - b)
+  }
+
+  #note(journal: JournalTruth, before: ReadonlyMap<number, PlacedLine>, segmentsBefore: readonly number[]): void {
+    const step = this.#step()
+    const after = this.linesOf(journal)
+    const segments = this.segmentsOf(journal)
+    const last = segments.at(-1) ?? -1
+    journal.harms.push(step)
+    let marked = false
+    for (const [at, line] of before) {
+      if (after.get(at)?.idHash === line.idHash) continue
+      const lost = { ...line, step, wasLast: line.segment >= last, beside: before }
+      journal.lost.set(lineKey(at, line.idHash), lost)
+      if (line.attempt !== undefined) journal.destroyed.add(line.attempt)
+      marked ||= lost.wasLast && [...journal.marks.values()].some(({ start, idHash }) => start === at && idHash === line.idHash)
+    }
+    if (marked) this.harmsToMarked++
+    const [first] = segments
+    if (first !== undefined && segmentsBefore[0] !== undefined && first > segmentsBefore[0]) journal.beginning = { to: first, step }
+  }
+
+  #land(file: SimulatedFile, bytes: Uint8Array): void {
+    const text = Buffer.from(bytes).toString('latin1')
+    for (const [, attempt] of text.matchAll(/"attempt":"([^"]+)"/g)) this.landed.set(attempt as string, this.#step())
+    if ([...this.#tamperer.files(`${this.#root}/watermarks`).values()].includes(file)) this.#scan()
+  }
+
+  #scan(): void {
+    for (const { journal, mark } of this.#known(this.#onDisk())) {
+      if (!journal.marks.has(keyOf(mark))) journal.marks.set(keyOf(mark), { ...mark, flushed: this.#step(), durable: false })
+    }
+  }
+
+  #keepOnly(survives: (mark: Mark) => boolean): void {
+    const present = this.#present()
+    for (const journal of this.journals) {
+      for (const [key, mark] of journal.marks) if (present.get(journal)?.has(key) !== true && !survives(mark)) journal.marks.delete(key)
+    }
+  }
+
+  #isCovered(journal: JournalTruth, mark: Mark, present: readonly MarkOnDisk[]): boolean {
+    const lost = journal.lost.get(lineKey(mark.start, mark.idHash))
+    // A later segment that was left says that it is there; what vanished in front of it is missed in another way.
+    return present.some(({ start, end }) => end >= mark.end && (lost === undefined || !lost.wasLast || lost.beside.has(start)))
+  }
+
+  #present(): Map<JournalTruth, Map<string, MarkOnDisk>> {
+    const present = new Map<JournalTruth, Map<string, MarkOnDisk>>()
+    for (const { journal, mark } of this.#known(this.#onDisk())) {
+      const marks = present.get(journal) ?? new Map<string, MarkOnDisk>()
+      present.set(journal, marks.set(keyOf(mark), mark))
+    }
+    return present
+  }
+
+  #onDisk(): MarkOnDisk[] {
+    return marksIn(this.#tamperer.files(`${this.#root}/watermarks`), this.#origin(), (file) => file.read(0, file.size))
+  }
+
+  #origin(): { readonly store: string | undefined; readonly boot: string } {
+    const file = this.#tamperer.file(`${this.#root}/holdfast.json`)
+    return { store: storeId(file?.read(0, file.size)), boot: this.#machine.bootId }
+  }
+
+  *#known(marks: readonly MarkOnDisk[]): Generator<{ readonly journal: JournalTruth; readonly mark: MarkOnDisk }> {
+    for (const mark of marks) {
+      const journal = this.journals.find(({ hash }) => hash === mark.journal)
+      if (journal !== undefined) yield { journal, mark }
+    }
+  }
+
+  /** Which files a journal consists of, and what is in them. */
+  #idsOf({ directory }: JournalTruth): string {
+    return [...this.#tamperer.files(directory)]
+      .filter(([path]) => path.endsWith('.jsonl'))
+      .map(([path, file]) => `${path} ${file.inode} ${file.bornMs} ${crc32(file.read(0, file.size))}`)
+      .sort()
+      .join()
+  }
+}
+
+function keyOf({ start, end, idHash }: MarkOnDisk): string {
+  return `${start} ${end} ${idHash}`
+}
+
+function lineKey(position: number, idHash: number): string {
+  return `${position} ${idHash}`
+}
+
+export function epochOf(position: number): number {
+  return Math.floor(position / EPOCH)
+}
