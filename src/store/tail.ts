@@ -9,6 +9,7 @@ import { encodeCheckpoint, type Group, intactCrc, LEAD_IN, type Line } from '../
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
 import { findLoss, type IsNamed, type Loss } from './loss.ts'
+import { LostCopies } from './lost-copies.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { startOf } from './start.ts'
@@ -59,6 +60,7 @@ export class Tail<S> {
   end = 0
 
   #fold = new JournalFold(0)
+  readonly #copies = new LostCopies()
   #state: S
   /** The state began with a checkpoint that covers everything below this position. */
   #covered = 0
@@ -441,15 +443,17 @@ export class Tail<S> {
   }
 
   #take(line: Line): void {
-    const { root } = this.#fold
+    const { root, prev } = this.#fold
     const verdict = this.#fold.judge(line)
     if (this.#fold.root !== undefined && this.#fold.root !== root) {
       this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
       this.#covered = this.segment
     }
-    if (verdict.kind === 'damage') this.#reportDamage(verdict)
+    if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
+      const copy = this.#copies.count(verdict, this.damage, prev)
+      if (copy !== undefined) this.damage = this.damage.filter((one) => one !== copy)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       if (!verdict.carried) this.#last = verdict
       this.#hasErasure ||= verdict.record.type === 'message.erased'

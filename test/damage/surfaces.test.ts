@@ -9,37 +9,12 @@ import { openStore } from '../../src/store/open-store.ts'
 import { READS } from './surfaces/answers.ts'
 import { METHOD_NAMES, METHOD_SURFACES } from './surfaces/client-methods.ts'
 import { COMMAND_NAMES, COMMAND_SURFACES, STATED_COMMANDS } from './surfaces/commands.ts'
-import { FAULTS, type Fault } from './surfaces/faults.ts'
+import { FAULTS } from './surfaces/faults.ts'
 import { MCP_SURFACES, toolNames } from './surfaces/mcp-tools.ts'
 import { type Damaged, makeDamaged, Opened } from './surfaces/place.ts'
 import { ROUTE_NAMES, ROUTE_SURFACES, STATED_ROUTES } from './surfaces/routes.ts'
 import { TALK } from './surfaces/subject.ts'
 import { type Surface, seen } from './surfaces/surface.ts'
-
-/** These need the detection of vanished bytes and of foreign files. Delete the list when the core has it. */
-const WAITING_FOR_CORE: readonly string[] = [
-  'a deleted middle segment',
-  'a last segment cut to half',
-  'a journal cut to zero',
-  'a deleted journal directory',
-  'a first segment without its first 300 bytes',
-  'two swapped journals',
-]
-
-/** These need what the library reports for one page, a search and a message by its id. Delete the list when the library has it. */
-const WAITING_FOR_LIBRARY: readonly { readonly fault?: RegExp; readonly surface: RegExp }[] = [
-  { surface: /search|find/ },
-  { surface: /\{mid\}|session\.(?:message|record|revisions|replace|erase)$|^holdfast erase/ },
-  { fault: /title/, surface: /archive$|archives\/\{aid\}$|archives talk/ },
-]
-
-/** Accepting needs the method of the core. */
-const ACCEPTING = /accept-?damage/i
-
-function isWaiting(fault: Fault, { name }: Surface): boolean {
-  const forLibrary = WAITING_FOR_LIBRARY.some((one) => one.surface.test(name) && one.fault?.test(fault.name) !== false)
-  return WAITING_FOR_CORE.includes(fault.name) || forLibrary || ACCEPTING.test(name)
-}
 
 const FORMAT_SURFACES: readonly Surface[] = EXPORT_FORMATS.map((format) => ({
   name: `export as ${format}`,
@@ -104,30 +79,26 @@ describe.each(FAULTS)('after $name', (fault) => {
     const work = ask ?? run
     if (work === undefined) continue
     const what = answer === 'reports' ? 'reports the damage' : answer === 'refuses' ? 'refuses with DAMAGED' : `is ${answer}`
-    // skip: the lists at the top say what the cell waits for
-    test.skipIf(isWaiting(fault, surface))(`${name} ${what}`, async () => {
+    test(`${name} ${what}`, async () => {
       const found = ask === undefined ? await run?.(await damaged(on)) : await ask(await opened(on))
       expect(found).toEqual({ reported: answer === 'reports', refused: answer === 'refuses' })
     })
   }
 
   // skip: where a read refuses, there is no export to count in
-  test.skipIf(WAITING_FOR_CORE.includes(fault.name) || READS[fault.effect] !== 'reports')(
-    'all exports agree on the number of places',
-    async () => {
-      const { store } = await opened('reading')
-      const counts = new Set<number>()
-      for (const format of EXPORT_FORMATS) {
-        let places = 0
-        const onSession = (_: string, damage: readonly DamagedPlace[]): void => {
-          places += damage.length
-        }
-        for await (const _ of store.export({ session: TALK, format, onSession }));
-        counts.add(places)
+  test.skipIf(READS[fault.effect] !== 'reports')('all exports agree on the number of places', async () => {
+    const { store } = await opened('reading')
+    const counts = new Set<number>()
+    for (const format of EXPORT_FORMATS) {
+      let places = 0
+      const onSession = (_: string, damage: readonly DamagedPlace[]): void => {
+        places += damage.length
       }
-      expect(counts.size).toBe(1)
-    },
-  )
+      for await (const _ of store.export({ session: TALK, format, onSession }));
+      counts.add(places)
+    }
+    expect(counts.size).toBe(1)
+  })
 })
 
 /** The catalog is asked as if it had been made from the journals as they are: it does not look at what nothing has announced. */

@@ -151,13 +151,14 @@ const REASONS: Readonly<Record<string, string>> = {
   orphan: 'a result without its call',
   duplicate: 'answered before',
   empty: 'nothing in it',
+  damaged: 'cannot be read',
 }
 
 function LeftOut({ id, leftOut }: { readonly id: string; readonly leftOut: Window['leftOut'] }) {
   if (leftOut.length === 0) return <p className="dim">Nothing was left out.</p>
   const line = (one: Window['leftOut'][number]): ReactNode => {
     const why = REASONS[one.reason] ?? one.reason
-    if (one.kind === 'messages') return `${counted(one.count, 'older message')}: ${why}`
+    if (one.kind === 'messages') return `${one.count === null ? 'Messages' : counted(one.count, 'older message')}: ${why}`
     const name = one.kind === 'message' || one.kind === 'result'
     return (
       <>
@@ -169,7 +170,7 @@ function LeftOut({ id, leftOut }: { readonly id: string; readonly leftOut: Windo
     <details className="left-out">
       <summary>
         {counted(
-          leftOut.reduce((sum, one) => sum + (one.kind === 'messages' ? one.count : 1), 0),
+          leftOut.reduce((sum, one) => sum + (one.kind === 'messages' ? (one.count ?? 1) : 1), 0),
           'thing',
         )}{' '}
         left out

@@ -4,12 +4,13 @@
  * What is left of a session:
  *
  *   lost       some messages cannot be read; the session can be written to
+ *   copy       one of the two copies of a record cannot be read: nothing is lost
  *   title      a record that holds no message cannot be read
  *   vanished   acknowledged bytes at its end are no longer there; the rest can be read, and nothing can be appended
  *   gone       nothing is left
  *   swapped    its journal is that of another session
  */
-export type Effect = 'lost' | 'title' | 'vanished' | 'gone' | 'swapped'
+export type Effect = 'lost' | 'copy' | 'title' | 'vanished' | 'gone' | 'swapped'
 
 /**
  * `reports`: the answer says that something is missing. `refuses`: DAMAGED. `unaffected`: neither, for the reason that follows.
@@ -24,7 +25,12 @@ export interface Seen {
   readonly refused: boolean
 }
 
-const every = (answer: Answer): Answers => ({ lost: answer, title: answer, vanished: answer, gone: answer, swapped: answer })
+const WHOLE: Answer = 'unaffected: the other copy can be read'
+
+const every = (answer: Answer): Answers => ({
+  ...{ lost: answer, title: answer, vanished: answer, gone: answer, swapped: answer },
+  copy: WHOLE,
+})
 
 /** Reads a session that must at least be there. */
 export const READS: Answers = { ...every('reports'), gone: 'refuses', swapped: 'refuses' }
@@ -40,7 +46,7 @@ export const READS_EARLIER: Answers = { ...READS, title: 'unaffected: the record
 
 const CONTINUES = 'unaffected: a session that lost a line can be written to'
 
-export const WRITES: Answers = { lost: CONTINUES, title: CONTINUES, vanished: 'refuses', gone: 'refuses', swapped: 'refuses' }
+export const WRITES: Answers = { lost: CONTINUES, copy: WHOLE, title: CONTINUES, vanished: 'refuses', gone: 'refuses', swapped: 'refuses' }
 
 /** Changes the very message that was lost. */
 export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses' }

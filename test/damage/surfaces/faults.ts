@@ -30,7 +30,13 @@ export function journalFiles(directory: string, other: string): JournalFiles {
 
 export const FAULTS: readonly Fault[] = [
   { name: 'a flipped bit in a message line', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => flip(journal, text)) },
-  { name: 'a flipped bit in a title record', effect: 'title', toFiles: (journal) => flip(journal, TITLE) },
+  { name: 'a flipped bit in one copy of a title', effect: 'copy', toFiles: (journal) => flip(journal, TITLE) },
+  {
+    name: 'a flipped bit in both copies of a title',
+    effect: 'title',
+    // A line that is spoiled has the text no more: the second time, it is the other copy.
+    toFiles: (journal) => eachOf([TITLE, TITLE], (text) => flip(journal, text)),
+  },
   { name: 'a zeroed page in the middle', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => zero(journal, text)) },
   { name: 'a deleted middle segment', effect: 'lost', toFiles: ({ segments }) => rmSync(segments[1] as string) },
   { name: 'a last segment cut to half', effect: 'vanished', toFiles: ({ segments }) => cutToHalf(segments.at(-1) as string) },

@@ -1,0 +1,39 @@
+/**
+ * Tells a spoiled copy of a record that is written twice from a loss: where the other copy can be read, nothing is lost. The doctor notes it.
+ */
+import { type Extent, firstCopy, secondCopy } from '../record/copies.ts'
+import type { Counted } from '../record/fold.ts'
+import { isWrittenTwice } from '../record/record.ts'
+
+interface Spoiled {
+  readonly at: number
+  readonly length: number
+}
+
+export class LostCopies {
+  /** Where the second copy of the record is that was read last. */
+  #second: Extent | undefined
+
+  /** Whether a spoiled line is the second copy of the record before it. */
+  isSecond(spoiled: Spoiled): boolean {
+    return this.#second !== undefined && isWithin(spoiled, this.#second)
+  }
+
+  /** Takes in a record that counted. Returns which of the spoiled lines before it was its own first copy. `prev`: the checksum of the record before it. */
+  count<T extends Spoiled>(counted: Counted, spoiled: readonly T[], prev: string): T | undefined {
+    const line = { at: counted.at, end: counted.end - 1 }
+    const twice = !counted.carried && isWrittenTwice(counted.record)
+    this.#second = twice ? secondCopy(line) : undefined
+    // A chain that is broken says that another record was lost there.
+    const first = twice && counted.record.prev === prev ? firstCopy(line) : undefined
+    const last = spoiled.at(-1)
+    if (first === undefined || last === undefined || !isWithin(last, first)) return undefined
+    // It was the second copy that counted.
+    this.#second = undefined
+    return last
+  }
+}
+
+function isWithin({ at, length }: Spoiled, extent: Extent): boolean {
+  return at === extent.at && at + length === extent.end
+}
