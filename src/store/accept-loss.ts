@@ -30,6 +30,7 @@ export interface Acceptance<S> {
 export async function acceptLoss<S>(acceptance: Acceptance<S>): Promise<Loss | undefined> {
   const { tail, races, requireKnown } = acceptance
   let accepted: Loss | undefined
+  let from = Number.POSITIVE_INFINITY
   for (let race = 0; race <= races; race++) {
     tail.unload()
     await tail.load()
@@ -40,7 +41,11 @@ export async function acceptLoss<S>(acceptance: Acceptance<S>): Promise<Loss | u
       requireKnown()
       await tail.roll(true)
     } else if (loss === undefined) return accepted
-    else if (await place(acceptance, loss)) accepted = loss
+    else {
+      // A checkpoint that was written here in the meantime does not make up for a lost beginning.
+      from = Math.min(from, loss.from)
+      if (await place(acceptance, { ...loss, from })) accepted = { ...loss, from }
+    }
   }
   throw new HoldfastError('UNAVAILABLE', 'Other processes kept writing to this journal. Nothing was accepted; try again.')
 }

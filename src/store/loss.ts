@@ -1,6 +1,7 @@
 /** What a journal is known to have held, and does not. Nothing may be placed in such a journal until a person has accepted the loss. */
 import type { Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Line } from '../record/line.ts'
 import type { Model } from './model.ts'
 
 export interface Loss extends Vanished {
@@ -37,6 +38,23 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
   if (vanished === undefined && !startsLate && !illegible) return undefined
   const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)
   return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
+}
+
+/** Where a line is that is not at its own position: `ahead` of it if bytes before it are missing, `behind` it if others wrote first. */
+export type Displaced = 'ahead' | 'behind'
+
+export function displacement({ at, bytes }: Line): Displaced {
+  const position = /"pos":(\d+),"crc":"[0-9a-f]{8}"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))?.[1]
+  return position !== undefined && Number(position) > at ? 'ahead' : 'behind'
+}
+
+/**
+ * Whether something was written where nothing counts: that is not a journal that never was. But where several processes were about to create one,
+ * and some of them failed, there are torn lines, or lines behind their place, and nothing was acknowledged.
+ */
+export function isIllegible(displaced: Displaced | undefined, damage: readonly { readonly as: string }[]): boolean {
+  const raced = displaced === 'behind' || damage.some(({ as }) => as === 'torn')
+  return displaced === 'ahead' || (!raced && damage.some(({ as }) => as === 'rotten'))
 }
 
 /** Why nothing may be written to a journal that lost something. */

@@ -262,8 +262,9 @@ export class Replica<S> {
         },
       })
       if (appended.moved) {
-        // Nothing new here although the journal moved: it goes on in a later segment, and this one was purged.
-        if (!(await tail.pull())) tail.unload()
+        const { opened } = tail
+        // Nothing new here although the journal moved, and not because its file was opened again: it continues in a later segment.
+        if (!(await tail.pull()) && tail.opened === opened) tail.unload()
         continue
       }
       tail.restsOn(appended.opened)

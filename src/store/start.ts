@@ -1,4 +1,4 @@
-/** Where a journal starts: its first segment, but for those that hold no record. */
+/** Where a journal starts: at its first segment, but for those that hold no record. */
 import type { Journal } from '../engine/port.ts'
 import { JournalFold } from '../record/fold.ts'
 
@@ -7,24 +7,32 @@ const PIECE_BYTES = 4096
 
 /**
  * A segment that was purged and made again by a late process holds no record. So does one that was emptied by another program, and then its records
- * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state.
+ * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state. Lines that a segment
+ * carries count where they come from.
  */
 export async function startOf(journal: Journal, segments: readonly number[]): Promise<number | undefined> {
   for (const [i, segment] of segments.entries()) {
     const successor = segments[i + 1]
-    if (successor === undefined || (await holdsRecord(journal, segment, successor))) return segment
+    // Where only the last one is left to look at, it was loaded.
+    if (i === 0 && successor === undefined) return segment
+    const first = await firstRecord(journal, segment, successor)
+    if (first !== undefined || successor === undefined) return Math.min(segment, first ?? segment)
   }
   return undefined
 }
 
-async function holdsRecord(journal: Journal, segment: number, successor: number): Promise<boolean> {
+/** The position of the first record that counts in a segment. */
+async function firstRecord(journal: Journal, segment: number, successor = Number.POSITIVE_INFINITY): Promise<number | undefined> {
   const fold = new JournalFold(segment, successor)
   for (let from = segment; ; ) {
     const chunk = await journal.read(segment, from, PIECE_BYTES)
     // Purged in the meantime: the state that was loaded is older than that.
-    if (chunk === undefined) return true
-    if (chunk.next === from) return false
-    for (const { at, bytes } of chunk.lines) if (fold.judge({ at, bytes }).kind === 'counted') return true
+    if (chunk === undefined) return segment
+    if (chunk.next === from) return undefined
+    for (const { at, bytes } of chunk.lines) {
+      const verdict = fold.judge({ at, bytes })
+      if (verdict.kind === 'counted') return verdict.at
+    }
     from = chunk.next
   }
 }

@@ -5,12 +5,13 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Counted, countedAt, type Damaged, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
-import { encodeCheckpoint, type Group, intactCrc, LEAD_IN, type Line } from '../record/line.ts'
+import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
-import { findLoss, type IsNamed, type Loss } from './loss.ts'
+import { type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 import type { Model } from './model.ts'
+import { ReadSoFar } from './read-so-far.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { startOf } from './start.ts'
 
@@ -43,6 +44,9 @@ interface TailOptions {
   readonly witness?: ((counted: Counted) => void) | undefined
 }
 
+/** How often a journal is loaded while others purge it. */
+const LOADS = 5
+
 export class Tail<S> {
   readonly #journal: Journal
   readonly #model: Model<S>
@@ -69,17 +73,13 @@ export class Tail<S> {
   #loaded = false
   /** The journal was there once. */
   #known = false
-  /** The opening of the segment that was found to be the last one. */
-  #confirmed: number | undefined
   /** Up to here, lines were judged. */
   #next = 0
-  /** The opening of the segment that this was read from, and the last record that counted in it. */
-  #opened: number | undefined
-  #last: { readonly at: number; readonly end: number; readonly crc: string } | undefined
+  readonly #read: ReadSoFar
   /** The seal of the segment before. */
   #lastSeal: Seal | undefined
   /** An intact line was met that is not at its place. One ahead of it was moved there: no writer is ever too early. */
-  #displaced: 'ahead' | 'behind' | undefined
+  #displaced: Displaced | undefined
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
   /** Segments with lines that were read and not synced. */
@@ -89,6 +89,7 @@ export class Tail<S> {
 
   constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness, isNamed }: TailOptions = {}) {
     this.#journal = journal
+    this.#read = new ReadSoFar(journal)
     this.#model = model
     this.#readsKeys = readsKeys
     this.#witness = witness
@@ -119,7 +120,7 @@ export class Tail<S> {
 
   /** The opening of that segment on which everything here rests, as `Chunk.opened`. */
   get opened(): number | undefined {
-    return this.#opened
+    return this.#read.opened
   }
 
   get prev(): string {
@@ -165,6 +166,15 @@ export class Tail<S> {
 
   async load(): Promise<void> {
     if (this.#loaded) return
+    for (let attempt = 1; ; attempt++) {
+      const segments = await this.#load()
+      // What was purged in the meantime would seem to be missing.
+      if (this.loss === undefined || attempt === LOADS || (await this.#journal.segments()).join() === segments.join()) break
+    }
+    this.#loaded = true
+  }
+
+  async #load(): Promise<readonly number[]> {
     // Before the journal is read: what is appended in between must not seem to be missing.
     const vanished = await this.#journal.vanished?.()
     const segments = await this.#journal.segments()
@@ -174,11 +184,13 @@ export class Tail<S> {
         'The files of this journal have vanished while it was in use. Restore them from a backup, or open the store again.',
       )
     }
+    // Before the last segment is read: that one should stay open.
+    const start = await startOf(this.#journal, segments)
     const rooted = await this.#loadSegments(segments)
     const { seal } = this.#fold
     const loaded = {
-      ...{ state: this.state, start: await startOf(this.#journal, segments), end: this.end, rooted, vanished },
-      illegible: this.state === this.#model.initial && this.#isIllegible,
+      ...{ state: this.state, start, end: this.end, rooted, vanished },
+      illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
       accepted: seal !== undefined && seal.next > seal.end,
     }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
@@ -186,8 +198,8 @@ export class Tail<S> {
       const { from, to, as } = this.loss
       this.damage.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
     }
-    this.#loaded = true
     this.#known ||= segments.length > 0
+    return segments
   }
 
   /** Loads from the last segment that tells the state before it. False if none does: then what records say by themselves is loaded. */
@@ -196,15 +208,6 @@ export class Tail<S> {
     if (segments.length > 0) await this.#loadFrom(segments, 0, { unrooted: true })
     else this.#begin(0, Number.POSITIVE_INFINITY)
     return false
-  }
-
-  /**
-   * Something was written, and nothing of it counts: that is not a journal that never was. But where several processes were about to create one, and
-   * some of them failed, there are torn lines, or lines behind their place, and nothing was acknowledged.
-   */
-  get #isIllegible(): boolean {
-    const raced = this.#displaced === 'behind' || this.damage.some(({ as }) => as === 'torn')
-    return this.#displaced === 'ahead' || (!raced && this.damage.some(({ as }) => as === 'rotten'))
   }
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
@@ -221,9 +224,9 @@ export class Tail<S> {
       const chunk = await this.#journal.read(this.segment, this.#next)
       // Of a journal that vanished, nothing more can be read.
       if (chunk === undefined && this.loss !== undefined) return news
-      if (chunk === undefined) return this.#known || !(await this.#isLast()) ? this.#loadAnew() : news
+      if (chunk === undefined) return this.#known || !(await this.#read.isEnd(this.segment)) ? this.#loadAnew() : news
       this.#known = true
-      if (!(await this.#isSame(chunk))) return this.#loadAnew()
+      if (!(await this.#read.isSame(this.segment, this.#next, chunk))) return this.#loadAnew()
       for (const line of chunk.lines) this.#take(line)
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
       news ||= chunk.lines.length > 0 || this.end !== chunk.end
@@ -234,47 +237,12 @@ export class Tail<S> {
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
         // Whoever accepted a loss may know less, or more, of this journal than was read here. Nor need whoever made the next segment know that
         // this one was cut.
-        if (seal.next > seal.end || !(await this.#isLastLineThere())) return this.#loadAnew()
+        if (seal.next > seal.end || !(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
         this.#enter(seal.next)
-      } else if (seal !== undefined) return (await this.#isLast()) ? news : this.#loadAnew()
-      else if (stuck || chunk.next >= chunk.end) return !confirmed || (await this.#confirm(chunk.opened)) ? news : this.#loadAnew()
+      } else if (seal !== undefined) return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()
+      else if (stuck || chunk.next >= chunk.end)
+        return !confirmed || (await this.#read.isConfirmed(this.segment, chunk.opened)) ? news : this.#loadAnew()
     }
-  }
-
-  /**
-   * A segment that was just entered must be the last one. Otherwise it had been purged, and a writer that is late has made it again: it
-   * holds nothing, and the journal goes on elsewhere. Once for each opening is enough: such a segment has later ones from the moment it
-   * is made.
-   */
-  async #confirm(opened: number): Promise<boolean> {
-    if (this.#confirmed === opened) return true
-    if (!(await this.#isLast())) return false
-    this.#confirmed = opened
-    return true
-  }
-
-  /**
-   * Whether a segment is still the one that was read so far: not if its file was cut, or another one was put in its place. One that was cut and has
-   * grown again since is told by the last line, which is compared whenever there is something new.
-   */
-  async #isSame({ opened, end }: { readonly opened: number; readonly end: number }): Promise<boolean> {
-    if (end < this.#next) return false
-    const known = this.#opened
-    this.#opened = opened
-    if (known === undefined || (known === opened && end === this.#next)) return true
-    if (this.#last === undefined) return known === opened || this.#next === this.segment
-    return this.#isLastLineThere()
-  }
-
-  async #isLastLineThere(): Promise<boolean> {
-    const last = this.#last
-    if (last === undefined) return true
-    const [line] = (await this.#journal.read(this.segment, last.at, last.end - last.at))?.lines ?? []
-    return line !== undefined && line.at === last.at && intactCrc(line.bytes) === last.crc
-  }
-
-  async #isLast(): Promise<boolean> {
-    return !(await this.#journal.segments()).some((first) => first > this.segment)
   }
 
   async #loadAnew(): Promise<true> {
@@ -292,7 +260,7 @@ export class Tail<S> {
     const last = placed.slice(counted.length).map(countedAt)
     for (const record of [...counted, ...last]) {
       this.#fold.accept(record)
-      this.#last = record
+      this.#read.last = record
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.keys.addAll(keys)
@@ -307,7 +275,7 @@ export class Tail<S> {
 
   /** What was placed now is in this opening of the segment. */
   restsOn(opened: number | undefined): void {
-    this.#opened = opened ?? this.#opened
+    this.#read.opened = opened ?? this.#read.opened
   }
 
   /** Whether everything that was taken in is durable. */
@@ -328,7 +296,7 @@ export class Tail<S> {
    */
   async roll(urgent: boolean): Promise<void> {
     // If the seal is no longer there, others may write where it was, and the journal must not continue behind it.
-    if (this.sealed && !(await this.#isLastLineThere())) {
+    if (this.sealed && !(await this.#read.isLastLineThere(this.segment))) {
       await this.#loadAnew()
       return
     }
@@ -404,7 +372,7 @@ export class Tail<S> {
         if (!this.#fold.rooted && !this.#fold.fresh) return false
       }
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
-      this.#opened = chunk.opened
+      this.#read.opened = chunk.opened
       const done = chunk.next === this.#next || chunk.next >= chunk.end
       this.#next = chunk.next
       this.end = chunk.end
@@ -418,8 +386,7 @@ export class Tail<S> {
     this.#covered = segment
     this.keys = new SegmentKeys(this.#model)
     this.damage = []
-    this.#last = undefined
-    this.#opened = undefined
+    this.#read.begin()
     this.#displaced = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
@@ -434,8 +401,7 @@ export class Tail<S> {
       this.#journal.remember(this.segment, segment, this.keys.all())
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
-    this.#last = undefined
-    this.#opened = undefined
+    this.#read.begin()
     this.#hasErasure = false
     this.keys = new SegmentKeys(this.#model)
     this.#next = segment
@@ -455,7 +421,7 @@ export class Tail<S> {
       const copy = this.#copies.count(verdict, this.damage, prev)
       if (copy !== undefined) this.damage = this.damage.filter((one) => one !== copy)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
-      if (!verdict.carried) this.#last = verdict
+      if (!verdict.carried) this.#read.last = verdict
       this.#hasErasure ||= verdict.record.type === 'message.erased'
       if (this.#readsKeys) this.keys.add(verdict)
       this.#witness?.(verdict)
@@ -475,11 +441,6 @@ export class Tail<S> {
     const from = typeof error.details.from === 'number' ? error.details.from : (error.details.segment as number)
     this.#suspectFrom = least(this.#suspectFrom, from)
   }
-}
-
-function displacement({ at, bytes }: Line): 'ahead' | 'behind' {
-  const position = /"pos":(\d+),"crc":"[0-9a-f]{8}"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))?.[1]
-  return position !== undefined && Number(position) > at ? 'ahead' : 'behind'
 }
 
 function least(a: number | undefined, b: number | undefined): number | undefined {

@@ -107,7 +107,10 @@ export class Tamperer {
 
   #makeDirectories(path: string): void {
     let directory = this.#access.root
-    for (const name of path.split('/').filter((part) => part !== '').slice(0, -1)) {
+    for (const name of path
+      .split('/')
+      .filter((part) => part !== '')
+      .slice(0, -1)) {
       let next = directory.entries.get(name)
       if (next === undefined) {
         next = new SimulatedDirectory()

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../../../src/errors.ts'
 import type { Finding } from '../check.ts'
 import { type Attempt, isAlarm } from './client.ts'
-import { epochOf, type Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 /** Checks an attempt when it has ended: what is on the disk then decides. */
 export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
@@ -14,7 +14,8 @@ export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
   if (isAlarm(attempt) && !ledger.mayReport(journal, begun, ended))
     return [{ what: 'a false alarm', detail: `${where}: ${error instanceof Error ? error.message : JSON.stringify(attempt.loss)}` }]
   if (told === 'done') {
-    const broken = ledger.brokenMark(journal, ledger.landed.get(name) ?? begun, epochOf(at))
+    // Once somebody has accepted the loss, also what was written before that may be acknowledged.
+    const broken = ledger.brokenMark(journal, ledger.landed.get(name) ?? begun, ledger.epochOf(journal))
     if (broken !== undefined)
       return [{ what: 'acknowledged although bytes had vanished', detail: `${where} at ${at}; watermark ${JSON.stringify(broken)}` }]
   }
@@ -26,9 +27,12 @@ function checkRead({ journal, begun, started, knew }: Attempt, ledger: Ledger, w
   const epoch = ledger.epochOf(journal)
   const fresh = ledger.brokenMark(journal, started, epoch)
   if (fresh !== undefined) return [{ what: 'a loss was not reported', detail: `${where}; watermark ${JSON.stringify(fresh)}` }]
-  const broken = knew === undefined ? undefined : ledger.brokenMark(journal, begun, epoch)
-  if (broken === undefined || knew === undefined || knew.end < broken.end || knew.segment > broken.start) return []
-  return [{ what: 'what was shown vanished in silence', detail: `${where}; it knew ${knew.end}, watermark ${JSON.stringify(broken)}` }]
+  const broken = ledger.brokenMark(journal, begun, epoch)
+  if (broken === undefined || knew === undefined || broken.flushed >= broken.lost) return []
+  const hadRead = knew.step < broken.lost && knew.end >= broken.end && knew.segment <= broken.start
+  return hadRead
+    ? [{ what: 'what was shown vanished in silence', detail: `${where}; it knew ${knew.end}, watermark ${JSON.stringify(broken)}` }]
+    : []
 }
 
 /** A record as it was found at the end. */
@@ -49,7 +53,9 @@ export function checkAcknowledged(
   let limits = 0
   for (const [index, truth] of ledger.journals.entries()) {
     const records = new Map((found[index] ?? []).map((record) => [record.at, record]))
-    const done = attempts.filter((attempt) => attempt.journal === index && attempt.told === 'done' && attempt.kind !== 'lease' && attempt.life === life)
+    const done = attempts.filter(
+      (attempt) => attempt.journal === index && attempt.told === 'done' && attempt.kind !== 'lease' && attempt.life === life,
+    )
     for (const { at, name, begun, ended } of done) {
       if (records.get(at)?.attempt === name || at < truth.purgedTo) continue
       const destroyed = truth.destroyed.has(name) || ledger.wasHarmedWithin(index, begun, ended)

@@ -2,8 +2,8 @@
 import { HoldfastError } from '../../../src/errors.ts'
 import { hashKey } from '../../../src/record/keys.ts'
 import type { Operation } from '../../../src/session/decision.ts'
-import type { Replica } from '../../../src/store/replica.ts'
 import type { Loss } from '../../../src/store/loss.ts'
+import type { Replica } from '../../../src/store/replica.ts'
 import type { Seen } from './model.ts'
 
 /** `lease`: a record that is acknowledged before it is durable. `close`: a process ends as it should. */
@@ -20,6 +20,12 @@ export interface Wish {
   readonly text: string
 }
 
+export interface Known {
+  readonly segment: number
+  readonly end: number
+  readonly step: number
+}
+
 export interface Attempt extends Wish {
   /** Is in the record that this attempt writes, and in no other. */
   readonly name: string
@@ -28,8 +34,8 @@ export interface Attempt extends Wish {
   /** When the process started. */
   readonly started: number
   readonly begun: number
-  /** How far this process had read the journal before, in which segment. */
-  readonly knew: { readonly segment: number; readonly end: number } | undefined
+  /** How far this process had read the journal when its last attempt ended. */
+  readonly knew: Known | undefined
   ended: number
   told: Told
   at: number

@@ -72,7 +72,9 @@ export class Hand {
   #harmJournal(kind: Harm): string | undefined {
     const journal = this.#random.pick(this.#ledger.journals)
     if (this.#plan.patient && !this.#ledger.isMarked(journal)) return undefined
-    const files = [...this.#tamperer.files(journal.directory)].filter(([path]) => path.endsWith('.jsonl')).sort(([a], [b]) => (a < b ? -1 : 1))
+    const files = [...this.#tamperer.files(journal.directory)]
+      .filter(([path]) => path.endsWith('.jsonl'))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
     const last = files.at(-1)
     if (last === undefined || last[1].size === 0) return undefined
     const target = kind === 'behead' ? files[0] : this.#random.chance(0.85) ? last : this.#random.pick(files)
@@ -117,7 +119,9 @@ export class Hand {
 
   #swap(path: string): (() => void) | undefined {
     const others = this.#ledger.journals.map(({ directory }) => directory).filter((directory) => !path.startsWith(`${directory}/`))
-    const files = others.flatMap((directory) => [...this.#tamperer.files(directory).keys()].filter((other) => other.endsWith('.jsonl')).sort())
+    const files = others.flatMap((directory) =>
+      [...this.#tamperer.files(directory).keys()].filter((other) => other.endsWith('.jsonl')).sort(),
+    )
     const other = files.at(-1)
     if (other === undefined) return undefined
     return () => {
@@ -149,7 +153,15 @@ export class Hand {
     const random = this.#random
     const somewhere = random.int(content.length)
     const line = content.lastIndexOf(10, Math.max(0, content.length - 2))
-    return random.pick([0, Math.floor(content.length / 2), content.indexOf(10, somewhere) + 1, somewhere, content.length - 1, line + 1, line + 1])
+    return random.pick([
+      0,
+      Math.floor(content.length / 2),
+      content.indexOf(10, somewhere) + 1,
+      somewhere,
+      content.length - 1,
+      line + 1,
+      line + 1,
+    ])
   }
 
   #keepOlder(): void {

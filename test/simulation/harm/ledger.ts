@@ -9,7 +9,7 @@ import type { SimulatedFile } from '../file.ts'
 import type { Tamperer } from '../tamper.ts'
 import { type MarkOnDisk, marksIn, storeId } from './marks-on-disk.ts'
 
-export const EPOCH = 2 ** 32
+const EPOCH = 2 ** 32
 
 /** A watermark that reached a file which counts. */
 interface Mark extends MarkOnDisk {
@@ -18,10 +18,17 @@ interface Mark extends MarkOnDisk {
   durable: boolean
 }
 
+export interface BrokenMark extends Mark {
+  /** When its line was destroyed. */
+  readonly lost: number
+}
+
 interface PlacedLine {
   readonly segment: number
   readonly idHash: number
   readonly attempt: string | undefined
+  /** Where a seal for a purge ends; otherwise 0. */
+  readonly purgesTo: number
 }
 
 interface LostLine extends PlacedLine {
@@ -68,6 +75,7 @@ export class Ledger {
   /** Harms that destroyed bytes which a watermark in a file covered. */
   harmsToMarked = 0
   #writeBacks = ''
+  #store: string | undefined
 
   constructor(
     machine: SimulatedMachine,
@@ -100,7 +108,11 @@ export class Ledger {
 
   /** Has the files tampered with, and notes what that destroyed. `kind`: a journal's files, or those of watermarks. */
   tamper(change: () => void, kind: 'journals' | 'watermarks' = 'journals'): void {
-    const before = this.journals.map((journal) => ({ lines: this.linesOf(journal), segments: this.segmentsOf(journal), files: this.#idsOf(journal) }))
+    const before = this.journals.map((journal) => ({
+      lines: this.linesOf(journal),
+      segments: this.segmentsOf(journal),
+      files: this.#idsOf(journal),
+    }))
     change()
     if (kind === 'watermarks') this.#keepOnly(() => false)
     for (const [i, journal] of this.journals.entries()) {
@@ -112,7 +124,7 @@ export class Ledger {
 
   /** The power failed: watermarks that were in the cache alone may be lost with it. */
   losePower(): void {
-    this.#keepOnly(({ durable }) => durable)
+    this.#keepOnly(({ durable }) => durable && this.#isSameStore)
   }
 
   /** The store is another one from here on: restored from a copy. */
@@ -121,7 +133,10 @@ export class Ledger {
       journal.marks.clear()
       journal.lost.clear()
       journal.purgedTo = 0
+      // The copy may hold what was done to the store before.
+      if (journal.harms.length > 0) journal.harms.push(this.#step())
     }
+    this.#store = undefined
     this.#scan()
   }
 
@@ -129,24 +144,26 @@ export class Ledger {
    * A watermark of a journal that is in a file, or must be, and whose line was at the end of the journal when it was destroyed, both before a step; and
    * that nothing has made void since.
    */
-  brokenMark(index: number, before: number, epoch: number): MarkOnDisk | undefined {
+  brokenMark(index: number, before: number, epoch: number): BrokenMark | undefined {
     const journal = this.journals[index] as JournalTruth
     if (journal.lost.size === 0) return undefined
     const lines = this.linesOf(journal)
-    return [...journal.marks.values()].find((mark) => {
+    for (const mark of journal.marks.values()) {
       const lost = journal.lost.get(lineKey(mark.start, mark.idHash))
-      if (lost === undefined || !lost.wasLast) return false
-      if (mark.flushed >= before || lost.step >= before || mark.start < journal.purgedTo) return false
-      if (epochOf(mark.start) < epoch || lines.get(mark.start)?.idHash === mark.idHash) return false
-      return true
-    })
+      if (lost === undefined || !lost.wasLast) continue
+      if (mark.flushed >= before || lost.step >= before || mark.start < journal.purgedTo) continue
+      if (epochOf(mark.start) < epoch || lines.get(mark.start)?.idHash === mark.idHash) continue
+      return { ...mark, lost: lost.step }
+    }
+    return undefined
   }
 
   /** Watermarks that were in a file and are in none now, although nothing covers them. */
   forgotten(those: (mark: { readonly durable: boolean }) => boolean): { readonly journal: number; readonly mark: MarkOnDisk }[] {
+    if (!this.#isSameStore) return []
     const present = this.#present()
     return this.journals.flatMap((journal, index) => {
-      const epoch = epochOf(this.segmentsOf(journal).at(-1) ?? 0)
+      const epoch = this.epochOf(index)
       return [...journal.marks.values()]
         .filter((mark) => {
           if (!those(mark) || present.get(journal)?.has(keyOf(mark)) === true) return false
@@ -163,9 +180,10 @@ export class Ledger {
     return harms.some((harm) => harm <= ended && !acceptances.some((one) => one.begun > harm && one.ended < begun))
   }
 
-  /** The epoch that a journal is in. */
+  /** The epoch that a journal was in last. */
   epochOf(index: number): number {
-    return epochOf(this.segmentsOf(this.journals[index] as JournalTruth).at(-1) ?? 0)
+    const journal = this.journals[index] as JournalTruth
+    return epochOf(Math.max(this.segmentsOf(journal).at(-1) ?? 0, ...[...journal.marks.values()].map(({ start }) => start)))
   }
 
   /** Whether the files of a journal were tampered with between two steps. */
@@ -188,8 +206,9 @@ export class Ledger {
       const segment = Number(path.slice(-22, -6))
       for (const { at, bytes } of splitLines(file.read(0, file.size), segment).lines) {
         if (intactCrc(bytes) === undefined) continue
-        const { pos, id, attempt } = JSON.parse(Buffer.from(bytes).toString()) as { pos?: number; id: string; attempt?: string }
-        if (pos === at) lines.set(at, { segment, idHash: crc32(id), attempt })
+        const { pos, id, attempt, why } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Record<string, string>>
+        if (Number(pos) === at)
+          lines.set(at, { segment, idHash: crc32(id as string), attempt, purgesTo: why === 'purge' ? at + bytes.length + 1 : 0 })
       }
     }
     return lines
@@ -218,16 +237,26 @@ export class Ledger {
     }
     if (marked) this.harmsToMarked++
     const [first] = segments
-    if (first !== undefined && segmentsBefore[0] !== undefined && first > segmentsBefore[0]) journal.beginning = { to: first, step }
+    if (first === undefined) journal.beginning = undefined
+    else if (segmentsBefore[0] !== undefined && first > segmentsBefore[0]) journal.beginning = { to: first, step }
   }
 
   #land(file: SimulatedFile, bytes: Uint8Array): void {
     const text = Buffer.from(bytes).toString('latin1')
     for (const [, attempt] of text.matchAll(/"attempt":"([^"]+)"/g)) this.landed.set(attempt as string, this.#step())
+    if (text.includes('"why":"purge"')) this.#meetPurge()
     if ([...this.#tamperer.files(`${this.#root}/watermarks`).values()].includes(file)) this.#scan()
   }
 
+  /** Once a purge has sealed a segment, what is before its end may be removed by anyone who carries it out. */
+  #meetPurge(): void {
+    for (const journal of this.journals) {
+      for (const { purgesTo } of this.linesOf(journal).values()) journal.purgedTo = Math.max(journal.purgedTo, purgesTo)
+    }
+  }
+
   #scan(): void {
+    this.#store ??= this.#origin().store
     for (const { journal, mark } of this.#known(this.#onDisk())) {
       if (!journal.marks.has(keyOf(mark))) journal.marks.set(keyOf(mark), { ...mark, flushed: this.#step(), durable: false })
     }
@@ -257,6 +286,11 @@ export class Ledger {
 
   #onDisk(): MarkOnDisk[] {
     return marksIn(this.#tamperer.files(`${this.#root}/watermarks`), this.#origin(), (file) => file.read(0, file.size))
+  }
+
+  /** The id of a store is lost with its file, if the disk fails to write that back and the power goes. Then no watermark counts any more. */
+  get #isSameStore(): boolean {
+    return this.#store === undefined || this.#origin().store === this.#store
   }
 
   #origin(): { readonly store: string | undefined; readonly boot: string } {
@@ -289,6 +323,6 @@ function lineKey(position: number, idHash: number): string {
   return `${position} ${idHash}`
 }
 
-export function epochOf(position: number): number {
+function epochOf(position: number): number {
   return Math.floor(position / EPOCH)
 }

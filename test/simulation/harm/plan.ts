@@ -7,7 +7,18 @@ import type { Random } from '../random.ts'
  * `roll back`: a file has an older content again. `replace`: the same content in another file. `linked`: a backup holds the file by another name, and
  * it is removed or replaced. `watermarks`: files of watermarks are cut or removed.
  */
-export const HARMS = ['cut', 'regrow', 'delete', 'delete directory', 'behead', 'swap', 'roll back', 'replace', 'linked', 'watermarks'] as const
+export const HARMS = [
+  'cut',
+  'regrow',
+  'delete',
+  'delete directory',
+  'behead',
+  'swap',
+  'roll back',
+  'replace',
+  'linked',
+  'watermarks',
+] as const
 export type Harm = (typeof HARMS)[number]
 
 /** What a run is about, so that few seeds are needed to meet it. */
@@ -64,7 +75,14 @@ const FOCUSED: Record<Focus, (processes: number) => Partial<HarmPlan>> = {
   cut: () => ({ kinds: ENDS, patient: true, harms: 3, chance: 0.003, copies: 0, troubles: ['none', 'kills'] }),
   links: () => ({ kinds: ['linked', 'replace'], harms: 3, chance: 0.003, copies: 0, troubles: ['none'] }),
   swap: () => ({ kinds: ['swap'], harms: 2, chance: 0.003, copies: 0, troubles: ['none'], refine: (plan) => ({ ...plan, journals: 2 }) }),
-  beginning: () => ({ kinds: ['behead'], harms: 1, chance: 0.003, copies: 0, troubles: ['none'], refine: (plan) => ({ ...plan, segmentBytes: 300 }) }),
+  beginning: () => ({
+    kinds: ['behead'],
+    harms: 1,
+    chance: 0.003,
+    copies: 0,
+    troubles: ['none'],
+    refine: (plan) => ({ ...plan, segmentBytes: 300 }),
+  }),
   copies: () => ({ harms: 0, copies: 3, restoreChance: 0.5, births: true, troubles: ['none', 'kills'] }),
   power: (processes) => ({
     harms: 0,

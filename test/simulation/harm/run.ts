@@ -14,7 +14,7 @@ import type { RunReport } from '../run.ts'
 import { type SimulatedProcess, simulatedClock } from '../scheduler.ts'
 import { type Running, Stage } from '../stage.ts'
 import { checkAcknowledged, checkAttempt, type FoundRecord } from './check.ts'
-import { type Attempt, attemptWith, type Kind, type Wish } from './client.ts'
+import { type Attempt, attemptWith, type Kind, type Known, type Wish } from './client.ts'
 import { Copier, type FinishedCopy } from './copies.ts'
 import { Hand } from './hand.ts'
 import { Ledger } from './ledger.ts'
@@ -58,6 +58,7 @@ class HarmRun {
   readonly #attempts: Attempt[] = []
   readonly #findings: Finding[] = []
   readonly #processes = new Set<SimulatedProcess>()
+  readonly #known = new WeakMap<Replica<Seen>, Known>()
   #busy = 0
   #life = 0
   #restores = 0
@@ -202,7 +203,7 @@ class HarmRun {
       life: this.#life,
       started: running.held.started,
       begun: scheduler.step,
-      knew: replica.newest,
+      knew: this.#known.get(replica),
       ended: Number.POSITIVE_INFINITY,
       told: 'unknown',
       at: -1,
@@ -212,24 +213,28 @@ class HarmRun {
     this.#attempts.push(attempt)
     scheduler.note(running.process, () => `begin ${wish.kind} ${attempt.name} of journal ${wish.journal}`)
     await attemptWith(replica, attempt, running.died, () => scheduler.step)
+    if (replica.newest !== undefined) this.#known.set(replica, { ...replica.newest, step: scheduler.step })
     if (attempt.told === 'accepted') this.#ledger.journals[wish.journal]?.acceptances.push(attempt)
     scheduler.note(running.process, () => {
       const { name, told, at, loss, error } = attempt
       return `told ${told} ${name} at ${at} ${JSON.stringify(loss)} ${String(error ?? '')}`
     })
-    if (attempt.life === this.#life) this.#findings.push(...checkAttempt(attempt, this.#ledger))
+    if (attempt.life === this.#life) this.#findings.push(...this.#check(attempt))
     return attempt
+  }
+
+  #check(attempt: Attempt): Finding[] {
+    // What the disk failed to write back, and said so to others only, may be gone after a power loss: the alarm is right.
+    const { lostWriteBack, powerLosses } = this.#stage
+    const findings = checkAttempt(attempt, this.#ledger)
+    return lostWriteBack && powerLosses > 0 ? findings.filter(({ what }) => what !== 'a false alarm') : findings
   }
 
   async #purge(running: Running<Held>, journal: number): Promise<void> {
     const { engine, replicas } = running.held
     const handle = engine.journal(journalName(SPACE, this.#sessions[journal] as string))
-    const life = this.#life
-    const work = (replicas[journal]?.[0] as Replica<Seen>).beginAnew().then((first) => {
-      const truth = this.#ledger.journals[journal]
-      if (truth !== undefined && life === this.#life) truth.purgedTo = Math.max(truth.purgedTo, first)
-      return handle.purge(first)
-    })
+    const replica = this.#random.pick(replicas[journal] as readonly Replica<Seen>[])
+    const work = replica.beginAnew().then((first) => handle.purge(first))
     await Promise.race([running.died, work.catch(() => undefined)])
   }
 
@@ -243,15 +248,17 @@ class HarmRun {
     const { scheduler, plan, machine } = this.#stage
     const process = scheduler.start(directory)
     const died = new Promise<void>((resolve) => process.exits.push(resolve))
-    const harmed = this.#ledger.journals.map((_, i) => this.#ledger.mayReport(i, scheduler.step, scheduler.step))
+    const harmed = this.#ledger.journals.map(({ harms }) => harms.length > 0)
     const work = async (): Promise<void> => {
       const engine = await this.#openAt(process, directory)
       for (let i = 0; i < plan.journals; i++) {
         const replica = this.#replica(engine, i, process)
         const { state } = await replica.read()
         const before = replica.loss
-        if (before === undefined && state.alive) await replica.submit({ decide: () => ({ write: { type: 'messages.appended', payload: {} }, answer: () => undefined }) })
-        if (before !== undefined && harmed[i] === false) this.#find('a false alarm', `journal ${i} of ${directory}: ${JSON.stringify(before)}`)
+        if (before === undefined && state.alive)
+          await replica.submit({ decide: () => ({ write: { type: 'messages.appended', payload: {} }, answer: () => undefined }) })
+        if (before !== undefined && harmed[i] === false)
+          this.#find('a false alarm', `journal ${i} of ${directory}: ${JSON.stringify(before)}`)
       }
     }
     await Promise.race([
@@ -308,14 +315,22 @@ class HarmRun {
 
   /** Early segments that somebody removed must not look purged. */
   #checkBeginning(journal: number, reported: boolean): void {
-    const { beginning, purgedTo, acceptances } = this.#ledger.journals[journal] as Ledger['journals'][number]
-    if (beginning === undefined || reported || purgedTo >= beginning.to || acceptances.some(({ begun }) => begun > beginning.step)) return
-    if (this.#bornBefore(journal, beginning.to)) this.#find('a lost beginning was not reported', `journal ${journal}: before ${beginning.to}`)
+    const { beginning, purgedTo } = this.#ledger.journals[journal] as Ledger['journals'][number]
+    if (beginning === undefined || reported || purgedTo >= beginning.to) return
+    // Also one of which nobody heard the end.
+    const accepts = this.#attempts.filter(
+      (attempt) => attempt.journal === journal && attempt.kind === 'accept' && attempt.begun > beginning.step,
+    )
+    if (accepts.some(({ told }) => told !== 'none' && told !== 'nothing')) return
+    if (this.#bornBefore(journal, beginning.to))
+      this.#find('a lost beginning was not reported', `journal ${journal}: before ${beginning.to}`)
   }
 
   /** Whether the incarnation that a journal is in began before a position: then nothing in front of it may be missing. */
   #bornBefore(journal: number, position: number): boolean {
-    const created = this.#attempts.filter((attempt) => attempt.journal === journal && attempt.kind === 'create' && attempt.told !== 'refused')
+    const created = this.#attempts.filter(
+      (attempt) => attempt.journal === journal && attempt.kind === 'create' && attempt.told !== 'refused',
+    )
     return created.every(({ at, told, life }) => life === this.#life && told === 'done' && at < position)
   }
 
@@ -325,7 +340,8 @@ class HarmRun {
     for (const session of this.#sessions) {
       const records = new Map<number, FoundRecord>()
       for await (const { verdict } of history(running.held.engine.journal(journalName(SPACE, session)))) {
-        if (verdict.kind === 'counted') records.set(verdict.at, { at: verdict.at, attempt: verdict.record.attempt, key: verdict.record.key })
+        if (verdict.kind === 'counted')
+          records.set(verdict.at, { at: verdict.at, attempt: verdict.record.attempt, key: verdict.record.key })
       }
       found.push([...records.values()])
     }

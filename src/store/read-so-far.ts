@@ -1,0 +1,65 @@
+/** What was read of the segment at the end of a journal: whether it is still there, and still the end. */
+import type { Journal } from '../engine/port.ts'
+import { intactCrc } from '../record/line.ts'
+
+/** The last record that counted in a segment. */
+interface LastLine {
+  readonly at: number
+  readonly end: number
+  readonly crc: string
+}
+
+export class ReadSoFar {
+  readonly #journal: Journal
+  /** The opening of the segment that it was read from. */
+  opened: number | undefined
+  last: LastLine | undefined
+  /** The opening of the segment that was found to be the last one. */
+  #confirmed: number | undefined
+
+  constructor(journal: Journal) {
+    this.#journal = journal
+  }
+
+  /** Nothing was read of the segment yet. */
+  begin(): void {
+    this.opened = undefined
+    this.last = undefined
+  }
+
+  /**
+   * Whether a segment, read up to `next`, is still the one that was read so far: not if its file was cut, or another one was put in its place. One that
+   * was cut and has grown again since is told by the last line, which is compared whenever there is something new.
+   */
+  async isSame(segment: number, next: number, { opened, end }: { readonly opened: number; readonly end: number }): Promise<boolean> {
+    if (end < next) return false
+    const known = this.opened
+    this.opened = opened
+    if (known === undefined || (known === opened && end === next)) return true
+    if (this.last === undefined) return known === opened || next === segment
+    return this.isLastLineThere(segment)
+  }
+
+  async isLastLineThere(segment: number): Promise<boolean> {
+    const { last } = this
+    if (last === undefined) return true
+    const [line] = (await this.#journal.read(segment, last.at, last.end - last.at))?.lines ?? []
+    return line !== undefined && line.at === last.at && intactCrc(line.bytes) === last.crc
+  }
+
+  /**
+   * A segment that was just entered must be the last one. Otherwise it had been purged, and a writer that is late has made it again: it
+   * holds nothing, and the journal continues elsewhere. Once for each opening is enough: such a segment has later ones from the moment it
+   * is made.
+   */
+  async isConfirmed(segment: number, opened: number): Promise<boolean> {
+    if (this.#confirmed === opened) return true
+    if (!(await this.isEnd(segment))) return false
+    this.#confirmed = opened
+    return true
+  }
+
+  async isEnd(segment: number): Promise<boolean> {
+    return !(await this.#journal.segments()).some((first) => first > segment)
+  }
+}
