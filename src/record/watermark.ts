@@ -17,7 +17,7 @@ export interface Watermark {
 }
 
 /** Positions of one epoch. A journal that lost bytes continues at the next multiple. */
-export const EPOCH_BYTES = 2 ** 32
+const EPOCH_BYTES = 2 ** 32
 
 export function epochOf(position: number): number {
   return Math.floor(position / EPOCH_BYTES)

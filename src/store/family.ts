@@ -10,6 +10,7 @@ import { admit, admitAmount } from './admission.ts'
 import type { DamagedPlace } from './damage.ts'
 import { Handle } from './handle.ts'
 import { infoOf, type SessionInfo } from './info.ts'
+import { lossError } from './loss.ts'
 import { Transcript } from './transcript.ts'
 
 export interface TreeNode {
@@ -103,7 +104,11 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
 
 async function stateOrFlag(handle: Handle): Promise<SessionState | Pick<TreeNode, 'status' | 'damage'>> {
   try {
-    return await handle.state()
+    const state = await handle.state()
+    const { loss } = handle.held.replica
+    // What is left of it does not say whose fork it is.
+    if (loss !== undefined && (loss.as === 'identity' || state.id === null)) throw lossError(loss)
+    return state
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
     if (error.code !== 'DAMAGED') return { status: 'unreadable', damage: [] }

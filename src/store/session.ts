@@ -7,7 +7,6 @@ import { estimateTokens } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
 import type { KeyEntry } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { Json, JsonObject } from '../record/record.ts'
 import { retract } from '../session/archives.ts'
 import { checkCount, checkDescription, checkId, copyObject, invalid, objectText } from '../session/check.ts'
 import type { InheritedKey, Outcome, Terms } from '../session/command.ts'
@@ -30,6 +29,7 @@ import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
 import { type Happenings, type HappeningsOptions, happenings } from './happenings.ts'
 import { infoOf, liveAmount, type SessionInfo } from './info.ts'
+import { idsOf } from './message-ids.ts'
 import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
 import { Records } from './records.ts'
@@ -427,25 +427,6 @@ export class Session {
 async function refuseIfDamaged(transcript: Transcript, id: string): Promise<undefined> {
   const error = await transcript.whyUnknown(id)
   if (error !== undefined) throw error
-}
-
-function idsOf(messages: readonly JsonText[], given: AppendOptions['ids']): (string | null)[] | undefined {
-  if (given === 'new') return undefined
-  if (given !== undefined && given.length !== messages.length)
-    throw invalid(`${messages.length} messages need as many ids; got ${given.length}.`)
-  const ids = messages.map((message, index) => {
-    const id = given?.[index] ?? ownId(message)
-    if (given?.[index] === undefined && (typeof id !== 'string' || id === '')) return null
-    return checkId('The id of a message', id)
-  })
-  const named = ids.filter((id) => id !== null)
-  if (new Set(named).size < named.length) throw invalid('Two messages of one call have the same id.')
-  return named.length === 0 ? undefined : ids
-}
-
-/** Most messages bring no id, and are not parsed to find that out. */
-function ownId(message: JsonText): Json | undefined {
-  return message.text.includes('"id":') ? (message.value as JsonObject).id : undefined
 }
 
 function erased(id: string): HoldfastError {

@@ -1,5 +1,6 @@
 /** Where a journal starts: at its first segment, but for those that hold no record. */
 import type { Journal } from '../engine/port.ts'
+import { HoldfastError } from '../errors.ts'
 import { JournalFold } from '../record/fold.ts'
 
 /** The first record is near the start, as a rule: every load looks for it. */
@@ -25,8 +26,8 @@ export async function startOf(journal: Journal, segments: readonly number[]): Pr
 async function firstRecord(journal: Journal, segment: number, successor = Number.POSITIVE_INFINITY): Promise<number | undefined> {
   const fold = new JournalFold(segment, successor)
   for (let from = segment; ; ) {
-    const chunk = await journal.read(segment, from, PIECE_BYTES)
-    // Purged in the meantime: the state that was loaded is older than that.
+    const chunk = await journal.read(segment, from, PIECE_BYTES).catch(ignoreUnreadable)
+    // Purged in the meantime, and the state that was loaded is older than that; or it cannot be read, which is no loss.
     if (chunk === undefined) return segment
     if (chunk.next === from) return undefined
     for (const { at, bytes } of chunk.lines) {
@@ -35,4 +36,8 @@ async function firstRecord(journal: Journal, segment: number, successor = Number
     }
     from = chunk.next
   }
+}
+
+function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE') throw error
 }

@@ -109,7 +109,8 @@ describe.each(BOTH)('pages read from the $from', ({ from }) => {
     await rm(first)
     const { ids, damage } = await readAll(await open(), { from, limit: 5 })
     expect(knownCount(damage)).toBe(lost.flatMap((line) => line.ids).length)
-    expect(damage).toMatchObject([{ reason: 'missing' }])
+    // The messages that are missing, and the start of the journal, which may have held anything.
+    expect(damage.map(({ reason }) => reason).toSorted()).toEqual(['missing', 'vanished'])
     expect(ids.length + knownCount(damage)).toBe(60)
   })
 

@@ -15,7 +15,7 @@ export type Effect = 'lost' | 'copy' | 'title' | 'vanished' | 'gone' | 'swapped'
 /**
  * `reports`: the answer says that something is missing. `refuses`: DAMAGED. `unaffected`: neither, for the reason that follows.
  */
-export type Answer = 'reports' | 'refuses' | `unaffected: ${string}`
+type Answer = 'reports' | 'refuses' | `unaffected: ${string}`
 
 export type Answers = Readonly<Record<Effect, Answer>>
 
