@@ -22,7 +22,7 @@ export const DamagedPlaces = z
   .openapi({ description: 'where something is missing that was written; left out if nothing is' })
 
 export const Damage = z
-  .object({ segment: count, offset: count, length: count, kind: z.enum(['torn', 'zeros', 'missing', 'rotten']) })
+  .object({ segment: count, offset: count, length: count, kind: z.enum(['torn', 'zeros', 'missing', 'rotten', 'vanished', 'identity']) })
   .openapi('Damage')
 
 export const AcceptedDamage = z

@@ -1,9 +1,11 @@
 /** What cannot be read in a journal, from its beginning to its end. */
 import type { Journal } from '../engine/port.ts'
+import type { Damaged } from '../record/fold.ts'
 import type { DamageReason, SessionState } from '../session/state.ts'
 import { damagedPlaces } from './damaged-places.ts'
 import { history } from './history.ts'
 import type { Loss } from './loss.ts'
+import { LostCopies } from './lost-copies.ts'
 import type { Replica } from './replica.ts'
 
 export type { DamageReason }
@@ -36,12 +38,33 @@ export interface DamagedPlace {
   readonly since?: string
 }
 
-/** All damage of a journal, which is read for it, with what is known to be lost. */
+/** All damage of a journal, which is read for it, with what is known to be lost. One spoiled copy of a record that is written twice is none. */
 export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageReport[]> {
   const reports: DamageReport[] = loss === undefined ? [] : [{ segment: 0, offset: loss.from, length: loss.to - loss.from, kind: loss.as }]
-  for await (const { verdict, segment } of history(journal, { barrier: false })) {
-    if (verdict.kind === 'damage') reports.push({ segment, offset: verdict.at - segment, length: verdict.length, kind: verdict.as })
+  const copies = new LostCopies()
+  let [spoiled, prev]: [Damaged[], string] = [[], '']
+  const report = (lost: readonly Damaged[], segment: number): void => {
+    for (const { at, length, as } of lost) reports.push({ segment, offset: at - segment, length, kind: as })
   }
+  let last = 0
+  for await (const { verdict, segment } of history(journal, { barrier: false })) {
+    if (segment !== last) {
+      report(spoiled, last)
+      spoiled = []
+      last = segment
+    }
+    if (verdict.kind === 'damage' && !copies.isSecond(verdict)) spoiled.push(verdict)
+    if (verdict.kind === 'checkpoint') prev = verdict.crc
+    if (verdict.kind !== 'counted') continue
+    const copy = copies.count(verdict, spoiled, prev)
+    report(
+      spoiled.filter((one) => one !== copy),
+      segment,
+    )
+    spoiled = []
+    if (!verdict.carried) prev = verdict.crc
+  }
+  report(spoiled, last)
   return reports
 }
 

@@ -55,7 +55,8 @@ export class Handle {
     return (await this.held.replica.read()).state
   }
 
-  async liveState(): Promise<SessionState> {
+  /** The same, where an answer would be wrong if the journal is another session's, or nothing of it is left: then it throws DAMAGED. */
+  async readableState(): Promise<SessionState> {
     const { replica } = this.held
     const { state } = await replica.read()
     const { loss } = replica
@@ -64,7 +65,12 @@ export class Handle {
     if (state.status === 'absent' && isDamaged(replica.damage)) {
       throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')
     }
-    const live = this.#live(state)
+    return state
+  }
+
+  async liveState(): Promise<SessionState> {
+    const { replica } = this.held
+    const live = this.#live(await this.readableState())
     if (live.erasing.length === 0) return live
     // Somebody has died while erasing. Until it is done, at least nobody is shown what was to be erased.
     const { finishErasures } = await import('./erase.ts')

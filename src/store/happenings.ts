@@ -4,6 +4,7 @@ import type { JournalRecord } from '../record/record.ts'
 import { checkCount } from '../session/check.ts'
 import type { DamagedPlace } from './damage.ts'
 import { lostIn } from './damage-scan.ts'
+import type { Loss } from './loss.ts'
 import { Records } from './records.ts'
 
 export interface HappeningsOptions {
@@ -29,7 +30,14 @@ const MOST = 1000
 /** What the store writes for itself. */
 const OWN = new Set(['segment.sealed', 'checkpoint'])
 
-export async function happenings(journal: Journal, end: number, options: HappeningsOptions): Promise<Happenings> {
+export async function happenings(journal: Journal, end: number, options: HappeningsOptions, loss?: Loss): Promise<Happenings> {
+  const page = await readPage(journal, end, options)
+  // What vanished after the end is newer than every record that is left: the first page lacks it.
+  if (options.before !== undefined || loss === undefined || loss.to <= end) return page
+  return { ...page, damage: [...page.damage, { position: loss.from, count: null, reason: loss.as }] }
+}
+
+async function readPage(journal: Journal, end: number, options: HappeningsOptions): Promise<Happenings> {
   const { before = end, limit = 100, messages = true } = options
   checkCount('The limit', limit, MOST)
   const records: Happenings['records'][number][] = []

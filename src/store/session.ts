@@ -355,7 +355,7 @@ export class Session {
   async happenings(options: HappeningsOptions = {}): Promise<Happenings> {
     await this.#handle.liveState()
     const { replica, journal } = this.#handle.held
-    return happenings(journal, await replica.end(), options)
+    return happenings(journal, await replica.end(), options, replica.loss)
   }
 
   /** What cannot be read in this session's journal, and where. Reads all of it. */

@@ -8,6 +8,7 @@ import * as decide from '../session/decide.ts'
 import { putEntries, readEntry } from './entries.ts'
 import { fingerprintKey, redactorToRead } from './fingerprint-key.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
+import { lossError } from './loss.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
 import { type Page, type PageOptions, Transcript } from './transcript.ts'
 
@@ -56,14 +57,18 @@ export async function share(handle: Handle, options: ShareOptions): Promise<Shar
   return { ...written(outcome), share: id, token }
 }
 
-/** What a token opens; NOT_FOUND if it opens nothing, or nothing any longer. */
+/** What a token opens; NOT_FOUND if it opens nothing, or nothing any longer; DAMAGED if the session lost what would show that. */
 export async function readShared(parts: StoreParts, token: string, options: PageOptions): Promise<SharedView> {
   const digest = digestOf(token)
   const place = await placeOf(parts, digest)
   if (place === undefined) throw noShare()
   const within = { ...parts, space: place.space }
-  const state = await new Handle(within, place.session).state()
+  const handle = new Handle(within, place.session)
+  const state = await handle.readableState()
   const granted = state.status === 'live' ? state.shares.find((one) => one.digest === digest) : undefined
+  const { loss } = handle.held.replica
+  // The token was given out for this session: what vanished may have been the record of the share.
+  if (granted === undefined && state.status === 'live' && loss !== undefined) throw lossError(loss)
   if (granted === undefined || (granted.expiresAt !== null && Date.parse(granted.expiresAt) <= parts.clock.now())) throw noShare()
   const { at, n, t, grantedAt, expiresAt } = granted
   const transcript = new Transcript(within, place.session, { ...state, head: { at, n, t } })

@@ -183,7 +183,7 @@ function parseTaskId(id: string): { session: string; task: string } | undefined 
 export async function findTask(parts: StoreParts, id: string): Promise<Task> {
   const parsed = parseTaskId(id)
   const handle = parsed === undefined ? undefined : new Handle(parts, parsed.session)
-  const archive = (await handle?.state())?.archives.find(({ session, task }) => session === null && task === parsed?.task)
+  const archive = (await handle?.readableState())?.archives.find(({ session, task }) => session === null && task === parsed?.task)
   if (handle === undefined || archive === undefined) {
     throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: id } })
   }

@@ -3,6 +3,7 @@
  * new route, command, tool, method or format fails here until it has an answer.
  */
 import { afterAll, describe, expect, test } from 'vitest'
+import { doctor } from '../../src/doctor/doctor.ts'
 import type { DamagedPlace } from '../../src/store/damage.ts'
 import { EXPORT_FORMATS } from '../../src/store/export/export.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -101,8 +102,9 @@ describe.each(FAULTS)('after $name', (fault) => {
   })
 })
 
-/** The catalog is asked as if it had been made from the journals as they are: it does not look at what nothing has announced. */
+/** The catalog looks at nothing that was not announced. Lists learn of damage when it is rebuilt, a search when the doctor has read the journals. */
 async function rebuilt(opened: Opened, on: Surface['on']): Promise<Opened> {
   if (on === 'reading') await opened.store.rebuildCatalog()
+  if (on === 'searching') for await (const _ of doctor(opened.store));
   return opened
 }

@@ -97,7 +97,13 @@ async function damageInExport(store: Store, { session, tree }: ExportOptions): P
   const damaged = async (): Promise<string[]> =>
     (await store.list({ status: 'damaged', limit: LIMITS.pageSessions })).sessions.map(({ id }) => id)
   for (const id of session === undefined ? await damaged() : [session]) {
-    for await (const _ of store.export({ session: id, onSession, ...given({ tree }) }));
+    try {
+      for await (const _ of store.export({ session: id, onSession, ...given({ tree }) }));
+    } catch (error) {
+      // Nothing of it can be read: the export of all sessions leaves it out.
+      if (session !== undefined || !(error instanceof HoldfastError) || error.code !== 'DAMAGED') throw error
+      damage.push({ position: 0, count: null, reason: error.details.reason === 'identity' ? 'identity' : 'vanished', session: id })
+    }
   }
   return damage
 }

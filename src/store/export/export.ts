@@ -9,10 +9,12 @@ import type { Item } from '../../transfer/item.ts'
 import type { Redact } from '../../transfer/redact.ts'
 import { HTML_END, htmlArchive, htmlHead, htmlMessage, htmlStart } from '../../transfer/render/html.ts'
 import { markdownArchive, markdownHead, markdownMessage } from '../../transfer/render/markdown.ts'
-import type { DamagedPlace } from '../damage.ts'
+import { type DamagedPlace, knownPlaces } from '../damage.ts'
 import type { TreeNode } from '../family.ts'
 import { redactorToRead } from '../fingerprint-key.ts'
 import { Handle } from '../handle.ts'
+import { idOf } from '../identity.ts'
+import { isDamaged } from '../info.ts'
 import type { StoreParts } from '../parts.ts'
 import { Session } from '../session.ts'
 import type { StoredMessage } from '../transcript.ts'
@@ -30,7 +32,10 @@ export interface ExportOptions {
   readonly format?: ExportFormat
   /** Takes keys and passwords out of texts, as far as they look like such. */
   readonly redact?: boolean
-  /** Called with each session once it is written, and the places of it that could not be read: the same ones in every format. */
+  /**
+   * Called with each session once it is written, and the places of it that could not be read: the same ones in every format. An export of all
+   * sessions also calls it with those of which nothing can be read, and continues without them.
+   */
   readonly onSession?: (session: string, damage: readonly DamagedPlace[]) => void
 }
 
@@ -51,11 +56,17 @@ export async function* exportFrom(parts: StoreParts, options: ExportOptions): As
 }
 
 /** Ids, each behind the one that it comes from. */
-async function chosen(parts: StoreParts, { session, tree = false }: ExportOptions): Promise<string[]> {
+async function chosen(parts: StoreParts, { session, tree = false, onSession }: ExportOptions): Promise<string[]> {
   if (session !== undefined) return tree ? idsIn(await new Session(parts, session).tree()) : [session]
   const parents = new Map<string, string | undefined>()
   for await (const name of parts.engine.names(parts.space)) {
-    const { state } = await parts.replicas.once(name).replica.read()
+    const { replica } = parts.replicas.once(name)
+    const { state } = await replica.read()
+    // Nothing of it can be exported. That is reported, and the others are.
+    if (replica.loss?.as === 'identity' || (state.status === 'absent' && isDamaged(replica.damage))) {
+      onSession?.(idOf(parts, name), knownPlaces(replica))
+      continue
+    }
     if (state.status === 'live' && state.id !== null) parents.set(state.id, state.parent?.session)
   }
   const ordered = new Set<string>()

@@ -4,13 +4,15 @@
  * What is left of a session:
  *
  *   lost       some messages cannot be read; the session can be written to
+ *   early      the same, but only messages that an archive holds, in a segment before the last checkpoint
  *   copy       one of the two copies of a record cannot be read: nothing is lost
  *   title      a record that holds no message cannot be read
  *   vanished   acknowledged bytes at its end are no longer there; the rest can be read, and nothing can be appended
+ *   beheaded   the same, but at its beginning
  *   gone       nothing is left
  *   swapped    its journal is that of another session
  */
-export type Effect = 'lost' | 'copy' | 'title' | 'vanished' | 'gone' | 'swapped'
+export type Effect = 'lost' | 'early' | 'copy' | 'title' | 'vanished' | 'beheaded' | 'gone' | 'swapped'
 
 /**
  * `reports`: the answer says that something is missing. `refuses`: DAMAGED. `unaffected`: neither, for the reason that follows.
@@ -28,7 +30,7 @@ export interface Seen {
 const WHOLE: Answer = 'unaffected: the other copy can be read'
 
 const every = (answer: Answer): Answers => ({
-  ...{ lost: answer, title: answer, vanished: answer, gone: answer, swapped: answer },
+  ...{ lost: answer, early: answer, title: answer, vanished: answer, beheaded: answer, gone: answer, swapped: answer },
   copy: WHOLE,
 })
 
@@ -38,23 +40,47 @@ export const READS: Answers = { ...every('reports'), gone: 'refuses', swapped: '
 /** Looks at all sessions, so that one of which nothing is left does not keep it from answering. */
 export const LISTS: Answers = every('reports')
 
+/** Lists what is damaged in one session. That the files are those of another session is such a thing. */
+export const READS_DAMAGE: Answers = { ...READS, swapped: 'reports' }
+
+/** Reads the state, or what is live. Both are whole after a checkpoint: only lists and the doctor, which have read everything, report the rest. */
+export const READS_STATE: Answers = { ...READS, early: 'unaffected: a later checkpoint has all that is read' }
+
+/** Reads the last turn. */
+export const READS_TURN: Answers = {
+  ...READS_STATE,
+  lost: 'unaffected: the last turn is whole',
+  title: 'unaffected: the last turn is whole',
+}
+
+/** Asks for a thing that was written near the end. */
+export const READS_LATE: Answers = { ...READS, vanished: 'refuses' }
+
 /** Asks for the very message that was lost. */
 export const READS_THE_LOST: Answers = { ...every('refuses'), title: 'unaffected: the message is whole' }
 
-/** Reads messages that lie before the record that the title is in. */
-export const READS_EARLIER: Answers = { ...READS, title: 'unaffected: the record lies after what is read' }
+/** The same over HTTP, where there is room to say what else of the session is known to be lost. */
+export const READS_THE_LOST_BY_ROUTE: Answers = { ...READS_THE_LOST, title: 'reports' }
+
+/** Reads messages that lie before the record that the title is in, and before what vanished at the end. */
+export const READS_EARLIER: Answers = {
+  ...READS,
+  title: 'unaffected: the record lies after what is read',
+  vanished: 'unaffected: what vanished lies after what is read',
+}
 
 const CONTINUES = 'unaffected: a session that lost a line can be written to'
 
-export const WRITES: Answers = { lost: CONTINUES, copy: WHOLE, title: CONTINUES, vanished: 'refuses', gone: 'refuses', swapped: 'refuses' }
+export const WRITES: Answers = { ...every('refuses'), lost: CONTINUES, early: CONTINUES, title: CONTINUES }
 
 /** Changes the very message that was lost. */
-export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses' }
+export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses', early: 'refuses' }
+
+const NOTHING_VANISHED = 'unaffected: nothing has vanished'
 
 export const ACCEPTS: Answers = {
   ...every('reports'),
-  lost: 'unaffected: nothing has vanished',
-  title: 'unaffected: nothing has vanished',
+  ...{ lost: NOTHING_VANISHED, early: NOTHING_VANISHED, title: NOTHING_VANISHED },
   swapped: 'refuses',
 }
 
@@ -68,7 +94,8 @@ export function elsewhere(why: string): Answers {
   return every(`unaffected: ${why}`)
 }
 
-/** Whether a surface changes the session, so that it must not be asked on the store that others read. */
-export function isWriting(answers: Answers): boolean {
-  return answers === WRITES || answers === WRITES_THE_LOST || answers === ACCEPTS
+/** Which store a surface is asked on. One that accepts damage must not be asked on the store where others are refused for it. */
+export function storeFor(answers: Answers): 'reading' | 'writing' | 'accepting' {
+  if (answers === ACCEPTS) return 'accepting'
+  return answers === WRITES || answers === WRITES_THE_LOST ? 'writing' : 'reading'
 }

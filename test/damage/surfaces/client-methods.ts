@@ -5,17 +5,20 @@ import {
   ACCEPTS,
   type Answers,
   elsewhere,
-  isWriting,
   LISTS,
   READS,
+  READS_DAMAGE,
   READS_EARLIER,
+  READS_LATE,
+  READS_STATE,
   READS_THE_LOST,
   silent,
+  storeFor,
   WRITES,
   WRITES_THE_LOST,
 } from './answers.ts'
 import type { Opened } from './place.ts'
-import { LOST, WORD } from './subject.ts'
+import { WORD } from './subject.ts'
 import { type Surface, seen } from './surface.ts'
 
 const MESSAGE = { role: 'user', content: 'x' }
@@ -33,14 +36,14 @@ const isDamaged = ({ status }: { readonly status: string }): boolean => status =
 
 const SESSION: Readonly<Record<string, Spec>> = {
   messages: [READS, ({ session }) => session.messages({ archived: true }), hasPlaces],
-  window: [READS, ({ session }) => session.window(), hasPlaces],
-  tree: [READS, ({ session }) => session.tree(), hasPlaces],
+  window: [READS_STATE, ({ session }) => session.window(), hasPlaces],
+  tree: [READS_STATE, ({ session }) => session.tree(), hasPlaces],
   archive: [READS_EARLIER, ({ session }) => session.archive(1), hasPlaces],
-  damage: [READS, ({ session }) => session.damage(), (places: unknown[]) => places.length > 0],
-  info: [READS, ({ session }) => session.info(), isDamaged],
-  message: [READS_THE_LOST, ({ session }) => session.message(LOST.late)],
-  record: [READS_THE_LOST, ({ session }) => session.record(LOST.late)],
-  revisions: [READS_THE_LOST, ({ session }) => session.revisions(LOST.late)],
+  damage: [READS_DAMAGE, ({ session }) => session.damage(), (places: unknown[]) => places.length > 0],
+  info: [READS_STATE, ({ session }) => session.info(), isDamaged],
+  message: [READS_THE_LOST, ({ session, named }) => session.message(named.mid)],
+  record: [READS_THE_LOST, ({ session, named }) => session.record(named.mid)],
+  revisions: [READS_THE_LOST, ({ session, named }) => session.revisions(named.mid)],
   entry: [BY_INFO, ({ session }) => session.entry('notes', 'k')],
   entries: [BY_INFO, ({ session }) => session.entries('notes').next()],
   archives: [BY_INFO, ({ session }) => session.archives()],
@@ -51,7 +54,7 @@ const SESSION: Readonly<Record<string, Spec>> = {
   follow: [NOT_ASKED],
   append: [WRITES, ({ session }) => session.append(MESSAGE)],
   exchange: [WRITES, ({ session }) => session.exchange([MESSAGE], [MESSAGE])],
-  replace: [WRITES_THE_LOST, ({ session }) => session.replace(LOST.late, MESSAGE)],
+  replace: [WRITES_THE_LOST, ({ session, named }) => session.replace(named.mid, MESSAGE)],
   putEntries: [WRITES, ({ session }) => session.putEntries([{ channel: 'c', key: 'k', value: 1 }])],
   describe: [WRITES, ({ session }) => session.describe({ addTags: ['t'] })],
   snapshot: [WRITES, ({ session }) => session.snapshot('n')],
@@ -64,7 +67,7 @@ const SESSION: Readonly<Record<string, Spec>> = {
   recordUsage: [WRITES, ({ session }) => session.recordUsage({ model: 'm', inputTokens: 1, outputTokens: 1 })],
   share: [WRITES, ({ session }) => session.share()],
   unshare: [WRITES, ({ session, named }) => session.unshare(named.sid)],
-  erase: [WRITES_THE_LOST, ({ session }) => session.erase(LOST.late)],
+  erase: [WRITES_THE_LOST, ({ session, named }) => session.erase(named.mid)],
   delete: [WRITES, ({ session }) => session.delete()],
   restore: [WRITES, ({ session }) => session.restore()],
   acceptDamage: [ACCEPTS, ({ session }) => session.acceptDamage(), ({ accepted }: { accepted: unknown[] }) => accepted.length > 0],
@@ -73,7 +76,11 @@ const SESSION: Readonly<Record<string, Spec>> = {
 const STORE: Readonly<Record<string, Spec>> = {
   list: [LISTS, ({ store }) => store.list(), ({ sessions }: { sessions: { status: string }[] }) => sessions.some(isDamaged)],
   search: [LISTS, ({ store }) => store.search(WORD), hasPlaces],
-  shared: [READS, ({ store, named }) => store.shared(named.token), ({ page }: { page: { damage: DamagedPlace[] } }) => hasPlaces(page)],
+  shared: [
+    READS_LATE,
+    ({ store, named }) => store.shared(named.token),
+    ({ page }: { page: { damage: DamagedPlace[] } }) => hasPlaces(page),
+  ],
   stats: [LISTS, ({ store }) => store.stats(), ({ sessions }: { sessions: { damaged: number } }) => sessions.damaged > 0],
   doctor: [
     LISTS,
@@ -135,7 +142,7 @@ export const METHOD_SURFACES: readonly Surface[] = Object.entries(CLASSES).flatM
   Object.entries(specs).map(([name, [answers, call, reports = () => false]]) => ({
     name: `client ${of}.${name}`,
     answers,
-    on: name === 'search' ? 'searching' : isWriting(answers) ? 'writing' : 'reading',
+    on: name === 'search' ? 'searching' : storeFor(answers),
     ...(call === undefined
       ? {}
       : { ask: (opened: Opened) => seen(async () => call(await reached(opened)), reports as (result: unknown) => boolean) }),

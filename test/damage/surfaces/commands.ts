@@ -5,10 +5,24 @@ import { tmpdir } from 'node:os'
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import { EXPORT_FORMATS } from '../../../src/store/export/export.ts'
 import { MAIN } from '../../cli/holdfast.ts'
-import { ACCEPTS, type Answers, elsewhere, LISTS, READS, READS_EARLIER, type Seen, WRITES, WRITES_THE_LOST } from './answers.ts'
+import {
+  ACCEPTS,
+  type Answers,
+  elsewhere,
+  LISTS,
+  READS,
+  READS_EARLIER,
+  READS_STATE,
+  type Seen,
+  WRITES,
+  WRITES_THE_LOST,
+} from './answers.ts'
 import type { Damaged } from './place.ts'
-import { LOST, TALK, WORD } from './subject.ts'
+import { TALK, WORD } from './subject.ts'
 import type { Surface } from './surface.ts'
+
+/** In place of the id of the message that a fault hits. */
+const THE_LOST = '<lost>'
 
 /** Words of a call; several where a command has ways that differ. */
 type Spec = readonly [answers: Answers, ...calls: readonly (readonly string[])[]]
@@ -26,12 +40,12 @@ const SPECS: Readonly<Record<string, Spec>> = {
   show: [READS, ['show', TALK, '--archived']],
   list: [LISTS, ['list']],
   search: [LISTS, ['search', WORD]],
-  tree: [READS, ['tree', TALK]],
-  context: [READS, ['context', TALK]],
+  tree: [READS_STATE, ['tree', TALK]],
+  context: [READS_STATE, ['context', TALK]],
   archives: [READS_EARLIER, ['archives', TALK, '1']],
-  export: [READS, ...EXPORT_FORMATS.map((format) => ['export', TALK, '--format', format] as const), ['export', '--all']],
+  export: [READS, ...EXPORT_FORMATS.map((format) => ['export', TALK, '--format', format] as const)],
   append: [WRITES, ['append', TALK, 'x']],
-  erase: [WRITES_THE_LOST, ['erase', TALK, LOST.late]],
+  erase: [WRITES_THE_LOST, ['erase', TALK, THE_LOST]],
   'accept-damage': [ACCEPTS, ['accept-damage', TALK]],
   serve: [SERVES],
   mcp: [SERVES],
@@ -72,7 +86,10 @@ const SPECS: Readonly<Record<string, Spec>> = {
 export const COMMAND_NAMES = COMMANDS.map(({ name }) => name)
 export const STATED_COMMANDS = Object.keys(SPECS)
 
-export const COMMAND_SURFACES: readonly Surface[] = Object.values(SPECS).flatMap(([answers, ...calls]) =>
+/** Ways of a command whose answers differ from those of its row. */
+const MORE: readonly Spec[] = [[LISTS, ['export', '--all']]]
+
+export const COMMAND_SURFACES: readonly Surface[] = [...MORE, ...Object.values(SPECS)].flatMap(([answers, ...calls]) =>
   calls.map((words) => ({
     name: `holdfast ${words.join(' ')}`,
     answers,
@@ -81,9 +98,12 @@ export const COMMAND_SURFACES: readonly Surface[] = Object.values(SPECS).flatMap
   })),
 )
 
-async function run({ address }: Damaged, words: readonly string[]): Promise<Seen> {
+async function run({ address, named }: Damaged, words: readonly string[]): Promise<Seen> {
   const env = { ...process.env, HOLDFAST_STORE: address, HOME: tmpdir() }
-  const child = spawn(process.execPath, [MAIN, '--json', ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, '--json', ...words.map((word) => (word === THE_LOST ? named.mid : word))], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text

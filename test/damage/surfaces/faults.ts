@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Effect } from './answers.ts'
-import { EARLY, LATE, TITLE } from './subject.ts'
+import { EARLY, LATE, LOST, TITLE } from './subject.ts'
 
 /** A page of the disk. */
 const PAGE_BYTES = 4096
@@ -11,6 +11,8 @@ const LOST_BEGINNING = 300
 export interface Fault {
   readonly name: string
   readonly effect: Effect
+  /** A message that it hits. For one that hits none: any. */
+  readonly message: string
   readonly toFiles: (journal: JournalFiles) => void
 }
 
@@ -29,25 +31,52 @@ export function journalFiles(directory: string, other: string): JournalFiles {
 }
 
 export const FAULTS: readonly Fault[] = [
-  { name: 'a flipped bit in a message line', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => flip(journal, text)) },
-  { name: 'a flipped bit in one copy of a title', effect: 'copy', toFiles: (journal) => flip(journal, TITLE) },
+  {
+    name: 'a flipped bit in a message line',
+    effect: 'lost',
+    message: LOST.late,
+    toFiles: (journal) => eachOf([EARLY, LATE], (text) => flip(journal, text)),
+  },
+  { name: 'a flipped bit in one copy of a title', effect: 'copy', message: LOST.late, toFiles: (journal) => flip(journal, TITLE) },
   {
     name: 'a flipped bit in both copies of a title',
     effect: 'title',
+    message: LOST.late,
     // A line that is spoiled has the text no more: the second time, it is the other copy.
     toFiles: (journal) => eachOf([TITLE, TITLE], (text) => flip(journal, text)),
   },
-  { name: 'a zeroed page in the middle', effect: 'lost', toFiles: (journal) => eachOf([EARLY, LATE], (text) => zero(journal, text)) },
-  { name: 'a deleted middle segment', effect: 'lost', toFiles: ({ segments }) => rmSync(segments[1] as string) },
-  { name: 'a last segment cut to half', effect: 'vanished', toFiles: ({ segments }) => cutToHalf(segments.at(-1) as string) },
-  { name: 'a journal cut to zero', effect: 'gone', toFiles: ({ segments }) => eachOf(segments, (path) => truncateSync(path, 0)) },
-  { name: 'a deleted journal directory', effect: 'gone', toFiles: ({ directory }) => rmSync(directory, { recursive: true }) },
+  {
+    name: 'a zeroed page in the middle',
+    effect: 'lost',
+    message: LOST.late,
+    toFiles: (journal) => eachOf([EARLY, LATE], (text) => zero(journal, text)),
+  },
+  { name: 'a deleted middle segment', effect: 'early', message: 'm3', toFiles: ({ segments }) => rmSync(segments[1] as string) },
+  {
+    name: 'a last segment cut to half',
+    effect: 'vanished',
+    message: LOST.late,
+    toFiles: ({ segments }) => cutToHalf(segments.at(-1) as string),
+  },
+  {
+    name: 'a journal cut to zero',
+    effect: 'gone',
+    message: LOST.late,
+    toFiles: ({ segments }) => eachOf(segments, (path) => truncateSync(path, 0)),
+  },
+  {
+    name: 'a deleted journal directory',
+    effect: 'gone',
+    message: LOST.late,
+    toFiles: ({ directory }) => rmSync(directory, { recursive: true }),
+  },
   {
     name: 'a first segment without its first 300 bytes',
-    effect: 'lost',
+    effect: 'beheaded',
+    message: 'm1',
     toFiles: ({ segments: [first] }) => writeFileSync(first as string, readFileSync(first as string).subarray(LOST_BEGINNING)),
   },
-  { name: 'two swapped journals', effect: 'swapped', toFiles: swap },
+  { name: 'two swapped journals', effect: 'swapped', message: LOST.late, toFiles: swap },
 ]
 
 function eachOf<T>(items: readonly T[], work: (item: T) => void): void {

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { makeMcpServer } from '../../../src/adapters/mcp/server.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type Answers, isWriting, LISTS, READS, type Seen, WRITES } from './answers.ts'
+import { type Answers, LISTS, READS, READS_STATE, type Seen, storeFor, WRITES } from './answers.ts'
 import type { Opened } from './place.ts'
 import { TALK, WORD } from './subject.ts'
 import type { Surface } from './surface.ts'
@@ -14,10 +14,10 @@ const TOOLS: Readonly<Record<string, Spec>> = {
   search_sessions: [LISTS, { query: WORD }],
   list_sessions: [LISTS, {}],
   read_session: [READS, { session_id: TALK }],
-  get_context: [READS, { session_id: TALK }],
+  get_context: [READS_STATE, { session_id: TALK }],
   append_message: [WRITES, { session_id: TALK, content: 'x' }],
   fork_session: [WRITES, { session_id: TALK }],
-  commit_session: [WRITES, { session_id: TALK }],
+  commit_session: [WRITES, { session_id: TALK, keep: 0 }],
 }
 
 /** The names that a server offers to an agent that may write. */
@@ -41,13 +41,13 @@ export const MCP_SURFACES: readonly Surface[] = [
     ([name, [answers, words]]): Surface => ({
       name: `mcp tool ${name}`,
       answers,
-      on: name === 'search_sessions' ? 'searching' : isWriting(answers) ? 'writing' : 'reading',
+      on: name === 'search_sessions' ? 'searching' : storeFor(answers),
       ask: (opened) => asked(opened, async (client) => reportOf(name, await client.callTool({ name, arguments: { ...words } }))),
     }),
   ),
   {
     name: 'mcp prompt resume_session',
-    answers: READS,
+    answers: READS_STATE,
     on: 'reading',
     ask: (opened) => asked(opened, (client) => client.getPrompt({ name: 'resume_session', arguments: { session_id: TALK } })),
   },
@@ -80,7 +80,7 @@ function seenIn(text: string): Seen {
 }
 
 function isRefusal(text: string): boolean {
-  return /doctor|vanished|belongs to another session/i.test(text)
+  return /doctor|vanished|belongs? to another session/i.test(text)
 }
 
 /** Text and structured content must agree. */

@@ -30,7 +30,11 @@ export async function makeDamaged(fault: Fault): Promise<Damaged> {
   await store.close()
   if (directory === undefined) await (await import('./postgres-faults.ts')).damageRows(address, fault.name, talk, other)
   else fault.toFiles(journalFiles(join(directory, 'sessions', talk), join(directory, 'sessions', other)))
-  return { address, named, remove: () => directory !== undefined && rmSync(directory, { recursive: true, force: true }) }
+  return {
+    address,
+    named: { ...named, mid: fault.message },
+    remove: () => directory !== undefined && rmSync(directory, { recursive: true, force: true }),
+  }
 }
 
 /** A damaged store that is open, with the application of a server on it. */

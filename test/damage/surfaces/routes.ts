@@ -9,8 +9,12 @@ import {
   elsewhere,
   LISTS,
   READS,
+  READS_DAMAGE,
   READS_EARLIER,
-  READS_THE_LOST,
+  READS_LATE,
+  READS_STATE,
+  READS_THE_LOST_BY_ROUTE,
+  READS_TURN,
   type Seen,
   silent,
   WRITES,
@@ -36,30 +40,30 @@ const TASK = silent('a task is read from the state; GET of its session reports')
 
 const SPECS: Readonly<Record<string, RouteSpec>> = {
   'get /sessions': { answers: LISTS },
-  'get /sessions/{id}': { answers: READS },
+  'get /sessions/{id}': { answers: READS_STATE },
   'get /sessions/{id}/records': { answers: READS },
-  'get /sessions/{id}/damage': { answers: READS },
+  'get /sessions/{id}/damage': { answers: READS_DAMAGE },
   'get /sessions/{id}/messages': { answers: READS, query: '?archived=include' },
-  'get /sessions/{id}/messages/{mid}': { answers: READS_THE_LOST },
-  'get /sessions/{id}/messages/{mid}/record': { answers: READS_THE_LOST },
-  'get /sessions/{id}/messages/{mid}/revisions': { answers: READS_THE_LOST },
-  'get /sessions/{id}/entries': { answers: READS, query: '?channel=notes' },
-  'get /sessions/{id}/tree': { answers: READS },
-  'get /sessions/{id}/snapshots': { answers: READS },
-  'get /sessions/{id}/turn': { answers: READS },
-  'get /sessions/{id}/context': { answers: READS },
-  'get /sessions/{id}/archives': { answers: READS },
+  'get /sessions/{id}/messages/{mid}': { answers: READS_THE_LOST_BY_ROUTE },
+  'get /sessions/{id}/messages/{mid}/record': { answers: READS_THE_LOST_BY_ROUTE },
+  'get /sessions/{id}/messages/{mid}/revisions': { answers: READS_THE_LOST_BY_ROUTE },
+  'get /sessions/{id}/entries': { answers: READS_STATE, query: '?channel=notes' },
+  'get /sessions/{id}/tree': { answers: READS_STATE },
+  'get /sessions/{id}/snapshots': { answers: READS_STATE },
+  'get /sessions/{id}/turn': { answers: READS_TURN },
+  'get /sessions/{id}/context': { answers: READS_STATE },
+  'get /sessions/{id}/archives': { answers: READS_STATE },
   'get /sessions/{id}/archives/{aid}': { answers: READS_EARLIER },
-  'get /sessions/{id}/shares': { answers: READS },
+  'get /sessions/{id}/shares': { answers: READS_STATE },
   'get /sessions/{id}/events': { answers: silent('streams what is appended from now on') },
   'get /sessions/{id}/tool-results': { answers: READS },
-  'get /sessions/{id}/tool-results/{rid}': { answers: READS },
-  'get /sessions/{id}/tool-results/{rid}/search': { answers: READS, query: `?q=${WORD}` },
-  'get /sessions/{id}/usage': { answers: READS },
+  'get /sessions/{id}/tool-results/{rid}': { answers: READS_LATE },
+  'get /sessions/{id}/tool-results/{rid}/search': { answers: READS_LATE, query: `?q=${WORD}` },
+  'get /sessions/{id}/usage': { answers: READS_STATE },
   'get /stats/sessions/{id}': { answers: READS },
   'get /sessions/{id}/export': { answers: READS },
-  'get /export': { answers: READS },
-  'get /shared/{token}': { answers: READS, query: '?limit=100' },
+  'get /export': { answers: LISTS },
+  'get /shared/{token}': { answers: READS_LATE, query: '?limit=100' },
   'get /search': { answers: LISTS, query: `?q=${WORD}` },
   'post /search/find': { answers: LISTS, body: { query: WORD } },
   'post /search/search': { answers: LISTS, body: { query: WORD } },
@@ -131,7 +135,8 @@ function nameOf({ method, path }: Route): string {
 export const ROUTE_SURFACES: readonly Surface[] = STATED_ROUTES.map((name) => {
   const spec = SPECS[name] as RouteSpec
   const isReading = name.startsWith('get ') || spec.answers === LISTS
-  const on = /^\w+ \/search/.test(name) ? 'searching' : isReading ? 'reading' : 'writing'
+  const changing = spec.answers === ACCEPTS ? 'accepting' : 'writing'
+  const on = /^\w+ \/search/.test(name) ? 'searching' : isReading ? 'reading' : changing
   return { name, answers: spec.answers, on, ask: (opened) => ask(opened, name, spec) }
 })
 

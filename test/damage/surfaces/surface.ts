@@ -6,7 +6,7 @@ export interface Surface {
   readonly name: string
   readonly answers: Answers
   /** Asked in the order of the table, all on one store, so that what writes does not disturb what reads. */
-  readonly on: 'reading' | 'searching' | 'writing' | 'commands'
+  readonly on: 'reading' | 'searching' | 'writing' | 'accepting' | 'commands'
   /** Left out where nothing can be asked that would read a session. */
   readonly ask?: (opened: Opened) => Promise<Seen>
   /** For commands, which open the store themselves. */
