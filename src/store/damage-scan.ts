@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Journal } from '../engine/port.ts'
 import type { Damaged, Verdict } from '../record/fold.ts'
-import type { JsonObject } from '../record/record.ts'
+import { isWrittenTwice, type JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
 import { sessionModel } from '../session/model.ts'
 import { type DamageReason, INITIAL, type SessionState } from '../session/state.ts'
@@ -45,20 +45,24 @@ export async function firstLostBetween(journal: Journal, from: number, to: numbe
 async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINITY }: ScanOptions): Promise<Scanned[]> {
   const lost: Scanned[] = []
   let open: Damaged[] = []
-  let before: { readonly crc: string; readonly at: string } | undefined
+  const start = (await journal.segments()).findLast((first) => first <= from)
+  // The first record of a journal follows none.
+  let before: { readonly crc: string | undefined; readonly at: string } | undefined = start === 0 ? { crc: '', at: '' } : undefined
   const close = (prev?: string): void => {
     if (open.length === 0) return
-    const broken = prev === undefined || before === undefined ? undefined : prev !== before.crc
-    lost.push(stretchOf(open, broken, before?.at))
+    const broken = prev === undefined || before?.crc === undefined ? undefined : prev !== before.crc
+    lost.push(stretchOf(open, broken, before?.at === '' ? undefined : before?.at))
     open = []
   }
-  const witness = new Witness((await journal.segments()).findLast((first) => first <= from))
+  const witness = new Witness(start)
   for await (const { verdict } of history(journal, { from, barrier: false, sealed: true })) {
     if (witness.agrees(verdict)) open = []
     if (verdict.kind === 'damage') open.push(verdict)
     else if (verdict.kind === 'checkpoint' || (verdict.kind === 'counted' && !verdict.carried)) {
+      // If this is the second copy of a record, the next record names the checksum of the first, which is spoiled.
+      const isSecond = open.length > 0 && verdict.kind === 'counted' && isWrittenTwice(verdict.record)
       close(verdict.record.prev)
-      before = { crc: verdict.crc, at: verdict.record.at }
+      before = { crc: isSecond ? undefined : verdict.crc, at: verdict.record.at }
       if (lost.length > MOST || (verdict.kind === 'counted' && verdict.at >= until)) break
     }
   }

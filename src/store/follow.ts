@@ -188,16 +188,17 @@ export class ChangeReader {
     }
   }
 
-  /** Whether records were lost with the end of a segment: it may never have held any. The segment before helps to tell. */
-  async #isLost({ at, length }: Damaged): Promise<boolean> {
+  /** Whether records were lost there: it may never have held any, or only one of two copies. The records around it show that. */
+  async #isLost({ at, length }: Pick<Damaged, 'at' | 'length'>): Promise<boolean> {
     const from = Math.max((this.#fold?.segment ?? 0) - 1, 0)
     return (await lostIn(this.#journal, { from, until: at + length })).some(({ position }) => position === at)
   }
 
   /** A line that cannot be read, unless a writer left it half-written, or a later segment carries it. */
-  *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): Generator<Change> {
+  async *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): AsyncGenerator<Change> {
     const lost = { position: at, to: at + length, reason: reasonOf(as) }
     if (as === 'torn' || at <= this.#seen.position || isCarried(lost, carried)) return
+    if (!(await this.#isLost({ at, length }))) return
     this.#seen = { position: at, crc: '' }
     const place: DamagedPlace = { position: at, count: null, reason: lost.reason }
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'damage', prev: '', ...place }

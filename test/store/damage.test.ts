@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { isBlank, splitLines } from '../../src/record/line.ts'
+import { WRITTEN_TWICE } from '../../src/record/record.ts'
 import type { Session } from '../../src/store/session.ts'
 import { useDirectory } from './directory.ts'
 
@@ -177,7 +178,9 @@ describe.each([
       await damaged([line], async (session) => {
         const { file, offset, length } = line
         const segment = Number(/(\d{16})\.jsonl$/.exec(file)?.[1])
-        expect(await session.damage()).toEqual([{ segment, offset, length, kind: 'rotten' }])
+        // Of a record that is written twice, the other copy can be read: nothing is lost.
+        const lost = WRITTEN_TWICE.has(line.type) ? [] : [{ segment, offset, length, kind: 'rotten' }]
+        expect(await session.damage()).toEqual(lost)
       })
     }
   })

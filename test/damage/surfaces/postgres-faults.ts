@@ -65,7 +65,10 @@ const WORKS: Readonly<Record<string, Work>> = {
   'a flipped bit in a message line': async (lines) => {
     for (const text of [EARLY, LATE]) await lines.change(text, flip)
   },
-  'a flipped bit in a title record': (lines) => lines.change(TITLE, flip),
+  'a flipped bit in one copy of a title': (lines) => lines.change(TITLE, flip),
+  'a flipped bit in both copies of a title': async (lines) => {
+    for (const text of [TITLE, TITLE]) await lines.change(text, flip)
+  },
   'a zeroed page in the middle': async (lines) => {
     for (const text of [EARLY, LATE]) await lines.change(text, zero)
   },
