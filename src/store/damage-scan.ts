@@ -45,6 +45,8 @@ export async function firstLostBetween(journal: Journal, from: number, to: numbe
 async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINITY }: ScanOptions): Promise<Scanned[]> {
   const lost: Scanned[] = []
   let open: Damaged[] = []
+  /** The last loss is all that a segment held before its seal. */
+  let emptied = false
   const start = (await journal.segments()).findLast((first) => first <= from)
   // The first record of a journal follows none.
   let before: { readonly crc: string | undefined; readonly at: string } | undefined = start === 0 ? { crc: '', at: '' } : undefined
@@ -55,12 +57,18 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
     open = []
   }
   const witness = new Witness(start)
-  for await (const { verdict } of history(journal, { from, barrier: false, sealed: true })) {
-    if (witness.agrees(verdict)) open = []
+  for await (const { verdict, segment } of history(journal, { from, barrier: false, sealed: true })) {
+    if (witness.agrees(verdict)) {
+      open = []
+      // A segment that held nothing but its checkpoint and a seal.
+      if (emptied) lost.pop()
+    }
+    if (verdict.kind === 'checkpoint') emptied = false
     if (verdict.kind === 'damage') open.push(verdict)
     else if (verdict.kind === 'checkpoint' || (verdict.kind === 'counted' && !verdict.carried)) {
       // If this is the second copy of a record, the next record names the checksum of the first, which is spoiled.
       const isSecond = open.length > 0 && verdict.kind === 'counted' && isWrittenTwice(verdict.record)
+      emptied = verdict.record.type === 'segment.sealed' && open[0]?.at === segment
       close(verdict.record.prev)
       before = { crc: isSecond ? undefined : verdict.crc, at: verdict.record.at }
       if (lost.length > MOST || (verdict.kind === 'counted' && verdict.at >= until)) break

@@ -113,7 +113,7 @@ export class ChangeReader {
       yield* this.#readSegment(mayBeCarried ? await new Records(this.#journal).carried((this.#fold as JournalFold).segment) : [])
       if (next === undefined) return
       const missing = this.#fold?.missing(this.#next)
-      if (missing !== undefined && (await this.#isLost(missing))) yield* this.#tellDamage(missing, [])
+      if (missing !== undefined && (await this.#isLost(missing.at))) yield* this.#tellDamage(missing, [])
       anew = false
       this.#fold?.enter(next, segments[index + 1] ?? Number.POSITIVE_INFINITY)
       this.#next = next
@@ -189,16 +189,16 @@ export class ChangeReader {
   }
 
   /** Whether records were lost there: it may never have held any, or only one of two copies. The records around it show that. */
-  async #isLost({ at, length }: Pick<Damaged, 'at' | 'length'>): Promise<boolean> {
+  async #isLost(at: number): Promise<boolean> {
     const from = Math.max((this.#fold?.segment ?? 0) - 1, 0)
-    return (await lostIn(this.#journal, { from, until: at + length })).some(({ position }) => position === at)
+    return (await lostIn(this.#journal, { from })).some(({ position, to }) => position === at || (position < at && at < to))
   }
 
   /** A line that cannot be read, unless a writer left it half-written, or a later segment carries it. */
   async *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): AsyncGenerator<Change> {
     const lost = { position: at, to: at + length, reason: reasonOf(as) }
     if (as === 'torn' || at <= this.#seen.position || isCarried(lost, carried)) return
-    if (!(await this.#isLost({ at, length }))) return
+    if (!(await this.#isLost(at))) return
     this.#seen = { position: at, crc: '' }
     const place: DamagedPlace = { position: at, count: null, reason: lost.reason }
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'damage', prev: '', ...place }
