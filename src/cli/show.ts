@@ -5,7 +5,7 @@ import { LIMITS } from '../record/limits.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import type { Change } from '../store/follow.ts'
 import type { StoredMessage } from '../store/transcript.ts'
-import { damageField, distinctPlaces } from '../wire/damage.ts'
+import { distinctPlaces } from '../wire/damage.ts'
 import { messageFields } from '../wire/messages.ts'
 import type { Context } from './context.ts'
 import { warnOfDamage } from './damage.ts'
@@ -109,7 +109,6 @@ class Gaps {
 /** `missing`: how many depths were skipped, which is known even where a place cannot say how many messages it held. */
 async function report(out: Output, id: string, damaged: boolean, damage: readonly DamagedPlace[], missing: number): Promise<void> {
   if (damage.length > 0) {
-    if (out.json) await out.result(damageField(damage))
     return warnOfDamage(out, id, damage, missing)
   }
   if (!damaged && missing === 0) return

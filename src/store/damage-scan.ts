@@ -12,6 +12,7 @@ import { sessionModel } from '../session/model.ts'
 import { type DamageReason, INITIAL, type SessionState } from '../session/state.ts'
 import type { LostStretch } from './damaged-places.ts'
 import { history } from './history.ts'
+import { LostCopies } from './lost-copies.ts'
 import { Records } from './records.ts'
 
 interface ScanOptions {
@@ -57,6 +58,7 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
     open = []
   }
   const witness = new Witness(start)
+  const copies = new LostCopies()
   for await (const { verdict, segment } of history(journal, { from, barrier: false, sealed: true })) {
     if (witness.agrees(verdict)) {
       open = []
@@ -64,10 +66,13 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
       if (emptied) lost.pop()
     }
     if (verdict.kind === 'checkpoint') emptied = false
-    if (verdict.kind === 'damage') open.push(verdict)
-    else if (verdict.kind === 'checkpoint' || (verdict.kind === 'counted' && !verdict.carried)) {
+    if (verdict.kind === 'damage') {
+      if (!copies.isSecond(verdict)) open.push(verdict)
+    } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'counted' && !verdict.carried)) {
+      const copy = verdict.kind === 'counted' ? copies.count(verdict, open) : undefined
+      if (copy !== undefined) open = open.filter((one) => one !== copy)
       // If this is the second copy of a record, the next record names the checksum of the first, which is spoiled.
-      const isSecond = open.length > 0 && verdict.kind === 'counted' && isWrittenTwice(verdict.record)
+      const isSecond = (open.length > 0 || copy !== undefined) && verdict.kind === 'counted' && isWrittenTwice(verdict.record)
       emptied = verdict.record.type === 'segment.sealed' && open[0]?.at === segment
       close(verdict.record.prev)
       before = { crc: isSecond ? undefined : verdict.crc, at: verdict.record.at }

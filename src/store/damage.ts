@@ -54,15 +54,13 @@ export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageRep
       last = segment
     }
     if (verdict.kind === 'damage' && !copies.isSecond(verdict)) spoiled.push(verdict)
-    if (verdict.kind === 'checkpoint') prev = verdict.crc
     if (verdict.kind !== 'counted') continue
-    const copy = copies.count(verdict, spoiled, prev)
+    const copy = copies.count(verdict, spoiled)
     report(
       spoiled.filter((one) => one !== copy),
       segment,
     )
     spoiled = []
-    if (!verdict.carried) prev = verdict.crc
   }
   report(spoiled, last)
   return reports

@@ -19,13 +19,15 @@ export class LostCopies {
     return this.#second !== undefined && isWithin(spoiled, this.#second)
   }
 
-  /** Takes in a record that counted. Returns which of the spoiled lines before it was its own first copy. `prev`: the checksum of the record before it. */
-  count<T extends Spoiled>(counted: Counted, spoiled: readonly T[], prev: string): T | undefined {
+  /**
+   * Takes in a record that counted. Returns which of the spoiled lines before it was its own first copy: the one that starts and ends exactly
+   * where that must. The chain of checksums is no help here, since an erasure changes what a line was known by.
+   */
+  count<T extends Spoiled>(counted: Counted, spoiled: readonly T[]): T | undefined {
     const line = { at: counted.at, end: counted.end - 1 }
     const twice = !counted.carried && isWrittenTwice(counted.record)
     this.#second = twice ? secondCopy(line) : undefined
-    // A chain that is broken says that another record was lost there.
-    const first = twice && counted.record.prev === prev ? firstCopy(line) : undefined
+    const first = twice ? firstCopy(line) : undefined
     const last = spoiled.at(-1)
     if (first === undefined || last === undefined || !isWithin(last, first)) return undefined
     // It was the second copy that counted.

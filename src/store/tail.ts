@@ -409,7 +409,7 @@ export class Tail<S> {
   }
 
   #take(line: Line): void {
-    const { root, prev } = this.#fold
+    const { root } = this.#fold
     const verdict = this.#fold.judge(line)
     if (this.#fold.root !== undefined && this.#fold.root !== root) {
       this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
@@ -418,7 +418,7 @@ export class Tail<S> {
     if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
-      const copy = this.#copies.count(verdict, this.damage, prev)
+      const copy = this.#copies.count(verdict, this.damage)
       if (copy !== undefined) this.damage = this.damage.filter((one) => one !== copy)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       if (!verdict.carried) this.#read.last = verdict

@@ -225,7 +225,9 @@ test('a damaged session is shown as far as it can be read, with a warning and ex
   const shown = await cli.run(['show', 'a', '--json'])
   expect(shown.status).toBe(0)
   expect(objectsIn(shown.stdout).map(({ id }) => id)).toEqual(['m1', 'm3'])
-  expect(objectsIn(shown.stderr)).toMatchObject([{ warning: { message: expect.stringContaining('1 messages'), details: { missing: 1 } } }])
+  expect(objectsIn(shown.stderr)).toMatchObject([
+    { warning: { message: expect.stringContaining('1 message'), details: { damage: [{ count: 1, reason: 'rotten' }] } } },
+  ])
   const listed = await cli.run(['list', '--json'])
   expect(listed.status).toBe(0)
   expect(objectsIn(listed.stdout)).toMatchObject([{ session_id: 'a', status: 'damaged' }])

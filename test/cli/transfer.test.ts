@@ -131,7 +131,7 @@ test('at a server, import and export do the same as where the store is', async (
   expect(await exported(away, '--all')).toBe(await exported(here, '--all'))
   expect(await exported(away, '--tree', 'cc-1')).toBe(await exported(here, '--tree', 'cc-1'))
   const file = join(away.directory, 'page.html')
-  expect(await away.json('export', 's-1', '--format', 'html', '--out', file)).toEqual([{ file }])
+  expect(await away.json('export', 's-1', '--format', 'html', '--out', file)).toEqual([{ file, damaged: 0 }])
   expect(readFileSync(file, 'utf8')).toContain('And the third?')
   expect(await away.failure(['export', 'none'])).toMatchObject({ status: 3, code: 'NOT_FOUND' })
 })
