@@ -42,7 +42,7 @@ export interface DamagedPlace {
 export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageReport[]> {
   const reports: DamageReport[] = loss === undefined ? [] : [{ segment: 0, offset: loss.from, length: loss.to - loss.from, kind: loss.as }]
   const copies = new LostCopies()
-  let [spoiled, prev]: [Damaged[], string] = [[], '']
+  let spoiled: Damaged[] = []
   const report = (lost: readonly Damaged[], segment: number): void => {
     for (const { at, length, as } of lost) reports.push({ segment, offset: at - segment, length, kind: as })
   }

@@ -2,7 +2,7 @@
 import type { Journal } from '../engine/port.ts'
 import { intactCrc } from '../record/line.ts'
 
-/** The last record that counted in a segment. */
+/** The last record that counted in a segment, or its checkpoint. */
 interface LastLine {
   readonly at: number
   readonly end: number
@@ -36,7 +36,7 @@ export class ReadSoFar {
     const known = this.opened
     this.opened = opened
     if (known === undefined || (known === opened && end === next)) return true
-    if (this.last === undefined) return known === opened || next === segment
+    if (this.last === undefined) return next === segment
     return this.isLastLineThere(segment)
   }
 

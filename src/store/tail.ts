@@ -80,6 +80,10 @@ export class Tail<S> {
   #lastSeal: Seal | undefined
   /** An intact line was met that is not at its place. One ahead of it was moved there: no writer is ever too early. */
   #displaced: Displaced | undefined
+  /** A file was replaced or cut while the journal was loaded. */
+  #changed = false
+  /** Something was read or placed since the journal was loaded. */
+  #grown = false
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
   /** Segments with lines that were read and not synced. */
@@ -168,13 +172,15 @@ export class Tail<S> {
     if (this.#loaded) return
     for (let attempt = 1; ; attempt++) {
       const segments = await this.#load()
+      if (attempt === LOADS) break
       // What was purged in the meantime would seem to be missing.
-      if (this.loss === undefined || attempt === LOADS || (await this.#journal.segments()).join() === segments.join()) break
+      if (!this.#changed && (this.loss === undefined || (await this.#journal.segments()).join() === segments.join())) break
     }
     this.#loaded = true
   }
 
   async #load(): Promise<readonly number[]> {
+    this.#changed = false
     // Before the journal is read: what is appended in between must not seem to be missing.
     const vanished = await this.#journal.vanished?.()
     const segments = await this.#journal.segments()
@@ -189,7 +195,7 @@ export class Tail<S> {
     const rooted = await this.#loadSegments(segments)
     const { seal } = this.#fold
     const loaded = {
-      ...{ state: this.state, start, end: this.end, rooted, vanished },
+      ...{ state: this.state, start, end: this.end, rooted: rooted && !this.#isBlank(start), vanished },
       illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
       accepted: seal !== undefined && seal.next > seal.end,
     }
@@ -208,6 +214,12 @@ export class Tail<S> {
     if (segments.length > 0) await this.#loadFrom(segments, 0, { unrooted: true })
     else this.#begin(0, Number.POSITIVE_INFINITY)
     return false
+  }
+
+  /** A checkpoint that says nothing, behind the start, was written by who was about to accept that the start is lost, and did not come to it. */
+  #isBlank(start: number | undefined): boolean {
+    if (start === undefined || start === 0 || this.#model.mayStartAt === undefined) return false
+    return JSON.stringify(this.#model.checkpoint(this.state)) === JSON.stringify(this.#model.checkpoint(this.#model.initial))
   }
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
@@ -233,6 +245,7 @@ export class Tail<S> {
       const stuck = chunk.next === this.#next
       this.#next = chunk.next
       this.end = chunk.end
+      this.#grown ||= chunk.lines.length > 0
       const { seal } = this.#fold
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
         // Whoever accepted a loss may know less, or more, of this journal than was read here. Nor need whoever made the next segment know that
@@ -263,6 +276,7 @@ export class Tail<S> {
       this.#read.last = record
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
+    this.#grown = true
     this.keys.addAll(keys)
     for (const record of last) this.keys.add(record)
     this.#setState(last.reduce((before, record) => this.#model.apply(before, record), state))
@@ -295,8 +309,10 @@ export class Tail<S> {
    * sealed segment cannot be synced, its lines are carried along.
    */
   async roll(urgent: boolean): Promise<void> {
-    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it.
-    if (this.sealed && !(await this.#read.isLastLineThere(this.segment))) {
+    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it. Where the epoch changes, what was
+    // read before may have vanished since.
+    const { seal: last } = this.#fold
+    if (last !== undefined && ((last.next > last.end && this.#grown) || !(await this.#read.isLastLineThere(this.segment)))) {
       await this.#loadAnew()
       return
     }
@@ -367,12 +383,12 @@ export class Tail<S> {
     for (;;) {
       const chunk = await this.#journal.read(this.segment, this.#next)
       if (chunk === undefined) return false
+      if (this.#read.opened !== chunk.opened && !(await this.#read.isSame(this.segment, this.#next, chunk))) this.#changed = true
       for (const line of chunk.lines) {
         this.#take(line)
         if (!this.#fold.rooted && !this.#fold.fresh) return false
       }
       if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
-      this.#read.opened = chunk.opened
       const done = chunk.next === this.#next || chunk.next >= chunk.end
       this.#next = chunk.next
       this.end = chunk.end
@@ -388,6 +404,7 @@ export class Tail<S> {
     this.damage = []
     this.#read.begin()
     this.#displaced = undefined
+    this.#grown = false
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -416,6 +433,7 @@ export class Tail<S> {
       this.#covered = this.segment
     }
     if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
+    else if (verdict.kind === 'checkpoint') this.#read.last = { at: line.at, end: line.at + line.bytes.length + 1, crc: verdict.crc }
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
       const copy = this.#copies.count(verdict, this.damage)

@@ -26,6 +26,8 @@ export interface MachineOptions {
   readonly writeBackChance?: number
   /** How often an asynchronous write lands in parts, per part. */
   readonly splitChance?: number
+  /** How often a sync takes longer, per step. Never by default. */
+  readonly slowSyncChance?: number
   readonly fileSystem?: FileSystem
   /** False on a file system that does not record when a file was created. */
   readonly births?: boolean
@@ -69,7 +71,7 @@ export class SimulatedMachine {
     this.#fileSystem = options.fileSystem ?? { type: 'ext4', mount: '/' }
     this.#births = options.births ?? true
     this.#bootId = this.#newBootId()
-    this.#host = this.#makeHost(options.splitChance ?? 0.2)
+    this.#host = this.#makeHost(options.splitChance ?? 0.2, options.slowSyncChance ?? 0)
     scheduler.onStep(() => this.#writeBack())
   }
 
@@ -176,7 +178,7 @@ export class SimulatedMachine {
     return file
   }
 
-  #makeHost(splitChance: number): Host {
+  #makeHost(splitChance: number, slowSyncChance: number): Host {
     const observe = <T>(process: SimulatedProcess, call: CallName, path: string, body: () => T): T => {
       if (this.#scheduler.trace === undefined) return body()
       try {
@@ -192,6 +194,7 @@ export class SimulatedMachine {
       random: this.#random,
       faults: this.faults,
       splitChance,
+      slowSyncChance,
       observe,
       enter: (process, call, path) => this.#enter(process, call, path),
       submit: (process, call, path, work) =>

@@ -10,6 +10,8 @@ export interface Host {
   readonly faults: Faults
   /** How often an asynchronous write lands in parts. */
   readonly splitChance: number
+  /** How often a sync takes longer, per step. */
+  readonly slowSyncChance: number
   /** Entry to a synchronous call: others may get in first. Throws if the process is dead. */
   enter(process: SimulatedProcess, call: CallName, path: string): void
   /** Does a call now, and writes it down. */
@@ -88,11 +90,12 @@ export class OpenFile implements DiskFile, Handle {
   }
 
   sync(): Promise<void> {
-    return this.#later('sync', () => {
+    return this.#later<void>('sync', () => {
+      if (this.#host.random.chance(this.#host.slowSyncChance)) return MORE
       if (this.#host.faults.strikes('sync')) this.file.fail()
       else this.#host.flush(this.file)
       // An older failure is told even though this write-back succeeded, and only once.
-      if (!this.errorPending) return
+      if (!this.errorPending) return undefined
       this.errorPending = false
       throw this.#host.faults.error('sync', this.#path)
     })

@@ -337,6 +337,7 @@ class Run {
         openSegments: 3,
         feedBytes: 3000,
         feedFiles: 2,
+        watermarkBytes: 700,
       },
     })
   }

@@ -2,10 +2,10 @@
  * What every run needs: a machine, processes that are started and killed on it, somebody who cuts the power and fills the disk, and an end
  * at which nothing fails any more. What a process holds, and what is done with it, is the run's own.
  */
-import { SimulatedMachine } from './disk.ts'
+import { type MachineOptions, SimulatedMachine } from './disk.ts'
 import { makePlan, type Plan, TROUBLES, type Trouble } from './plan.ts'
 import { Random } from './random.ts'
-import { Scheduler, type SimulatedProcess } from './scheduler.ts'
+import { Scheduler, type SchedulerChances, type SimulatedProcess } from './scheduler.ts'
 
 export interface StageOptions {
   readonly trace?: boolean
@@ -14,7 +14,9 @@ export interface StageOptions {
   readonly troubles?: readonly Trouble[]
   /** Changes what the seed has planned. */
   readonly refine?: (plan: Plan) => Plan
-  readonly births?: boolean
+  readonly chances?: Partial<SchedulerChances>
+  /** What else is special about the machine. */
+  readonly machine?: Pick<MachineOptions, 'births' | 'writeBackChance' | 'slowSyncChance'>
 }
 
 // A preamble that was lost and made again is damage to the doctor, where it is of no consequence: those runs are for the journal.
@@ -44,14 +46,14 @@ export class Stage<T> {
   #started = 0
 
   constructor(seed: number, options: StageOptions, open: (process: SimulatedProcess) => Promise<T>, room = 1) {
-    const { trace = false, focus, troubles = STORE_TROUBLES, refine = (plan) => plan, births = true } = options
+    const { trace = false, focus, troubles = STORE_TROUBLES, refine = (plan) => plan, chances, machine = {} } = options
     this.random = new Random(seed)
     const plan = makePlan(this.random, focus, troubles)
     this.plan = refine({ ...plan, capacity: plan.capacity * room })
-    this.scheduler = new Scheduler(new Random(this.random.word()))
+    this.scheduler = new Scheduler(new Random(this.random.word()), chances)
     if (trace) this.scheduler.trace = []
     const { faults, capacity, pageBytes } = this.plan
-    this.machine = new SimulatedMachine(this.scheduler, { faults, capacity, pageBytes, births })
+    this.machine = new SimulatedMachine(this.scheduler, { faults, capacity, pageBytes, ...machine })
     this.#open = open
     this.scheduler.onStep(() => this.#chaos())
   }

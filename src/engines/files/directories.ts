@@ -1,6 +1,7 @@
 /**
  * Directories whose names are durable. A name that another process made and did not sync vanishes at a power loss with everything
- * behind it, so whoever builds on a name syncs it first. Directories of a store are never removed: once is enough for a process.
+ * behind it, so whoever builds on a name syncs it first. Holdfast never removes a directory of a store, so once is enough for a process; only where
+ * another program has done so are they forgotten.
  */
 import { dirname, join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -25,6 +26,11 @@ export class Directories {
       path = join(path, part)
       if (!this.#durable.has(path)) await this.#disk.makeDirectory(path)
     }
+  }
+
+  /** A directory was removed, perhaps with those that lead to it. */
+  forget(path: string): void {
+    for (let inner = path; inner !== this.#root; inner = dirname(inner)) this.#durable.delete(inner)
   }
 
   /** Makes the names in a directory durable, and the names that lead to it. */

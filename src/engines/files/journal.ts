@@ -94,7 +94,9 @@ export class FilesJournal implements Journal {
         if (open.poisoned && options.sync !== false) throw open.failure('none')
         if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')
         if (options.opened !== undefined && options.opened !== open.opened) return MOVED
-        if (endOf(open) !== at || !isUnchanged(open, at)) return MOVED
+        const end = endOf(open)
+        if (end !== undefined && open.isCut(end)) this.#parts.segments.discard(this.#directory, open)
+        if (end !== at || open.closed || !isUnchanged(open, at)) return MOVED
         const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes
         const attempt = now ? writeNow(open, group) : await writeSoon(open, group)
         const whole = attempt.written === group.length
@@ -142,7 +144,7 @@ export class FilesJournal implements Journal {
     return this.#parts.track(async () => {
       const isNew = !this.#isThere && (await this.#segments()).length === 0
       if (isNew) await this.#parts.directories.make(`sessions/${this.name}`)
-      const open = await this.#hold(first, true)
+      const open = await this.#create(first)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
       try {
         const { end, written } = await this.#ensurePreamble(open, preamble, urgent)
@@ -302,6 +304,18 @@ export class FilesJournal implements Journal {
     return open
   }
 
+  /** Opens a segment, or makes it; also its directory, if another program has removed that. */
+  async #create(segment: number): Promise<Segment | undefined> {
+    try {
+      return await this.#hold(segment, true)
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !isMissing(error.cause)) throw error
+      this.#parts.directories.forget(this.#directory)
+      await this.#parts.directories.make(`sessions/${this.name}`)
+      return this.#hold(segment, true)
+    }
+  }
+
   /**
    * Opens a segment for its first write by this process; undefined if it is not the last one. What stands in it and the names that lead
    * to it are made durable before anything is placed behind them: another process may have made them and died. Then it looks whether
@@ -315,7 +329,7 @@ export class FilesJournal implements Journal {
         // A journal that vanished is not a new one.
         if (options.accepting !== true) await this.#reach.verify(undefined, 'none')
         await this.#parts.directories.make(`sessions/${this.name}`)
-        open = await this.#hold(segment, true)
+        open = await this.#create(segment)
       }
       if (open === undefined) return undefined
       // Rights may change: the next attempt opens it anew.

@@ -9,7 +9,7 @@ const GROWTH = 8
 /** Lines from a position on. Undefined if the path of the segment names another file by now, or none. */
 export async function readLines(open: Segment, from: number, limit: number, syncBytes: number): Promise<Chunk | undefined> {
   const { end, opened } = open
-  if (end === undefined) return undefined
+  if (end === undefined || open.isCut(end)) return undefined
   for (let length = Math.min(limit, end - from); length > 0; length = Math.min(length * GROWTH, end - from)) {
     const offset = from - open.first
     const bytes = length <= syncBytes ? open.file.readSync(offset, length) : await open.file.read(offset, length)
@@ -18,8 +18,8 @@ export async function readLines(open: Segment, from: number, limit: number, sync
     // Beyond the limit only to make one line whole.
     const [first, second] = lines
     const chunk = length > limit && first !== undefined && second !== undefined ? { lines: [first], next: second.at } : { lines, next }
+    if (!open.remember(from, bytes.subarray(0, chunk.next - from))) return undefined
     open.see(chunk.next)
-    open.remember(from, bytes.subarray(0, chunk.next - from))
     return { ...chunk, end, opened }
   }
   return { lines: [], next: from, end, opened }

@@ -116,14 +116,22 @@ export class Segment {
     return this.first + this.file.stat().size
   }
 
-  /** Remembers bytes that are in the file up to an end, from a position on. */
-  remember(from: number, bytes: Uint8Array): void {
+  /** Remembers bytes that are in the file up to an end, from a position on. False if they are not the ones that were there before. */
+  remember(from: number, bytes: Uint8Array): boolean {
     const end = from + bytes.length
-    if (bytes.length === 0 || end < (this.#last?.end ?? 0)) return
-    const known = this.#last?.end === from ? this.#last.bytes : undefined
+    const last = this.#last
+    if (bytes.length === 0 || end < (last?.end ?? 0)) return true
+    if (last !== undefined && from < last.end && !endsAlike(bytes.subarray(0, last.end - from), last.bytes)) return false
+    const known = last?.end === from ? last.bytes : undefined
     const recent = bytes.subarray(-END_BYTES)
     const more = known === undefined || recent.length >= END_BYTES ? recent : Buffer.concat([known, recent]).subarray(-END_BYTES)
     this.#last = { end, bytes: Buffer.from(more) }
+    return true
+  }
+
+  /** Whether a file that ends here was cut: it had been longer. What was found out about it does not hold any more. */
+  isCut(end: number): boolean {
+    return this.#last !== undefined && end < this.#last.end
   }
 
   /** Whether the bytes in front of a position are the ones that were there: false if the file was cut and has grown again. */
@@ -180,4 +188,10 @@ export class Segment {
       },
     )
   }
+}
+
+/** Whether two pieces of a file that end at the same place have the same bytes there, as far as both are known. */
+function endsAlike(one: Uint8Array, other: Uint8Array): boolean {
+  const length = Math.min(one.length, other.length)
+  return Buffer.compare(one.subarray(one.length - length), other.subarray(other.length - length)) === 0
 }

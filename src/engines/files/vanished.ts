@@ -4,6 +4,7 @@
  * holds no record and neither does any before it (a purged one that a late process made again), if its line was carried into a later segment, or if
  * the journal continues in a later epoch. In all other cases, bytes vanished.
  */
+import { crc32 } from 'node:zlib'
 import type { Vanished } from '../../engine/port.ts'
 import type { Verdict } from '../../record/fold.ts'
 import { epochOf, lookOf, type Watermark } from '../../record/watermark.ts'
@@ -66,7 +67,7 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
 async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {
   for (const [i, segment] of segments.slice(index + 1).entries()) {
     const successor = segments[index + i + 2] ?? Number.POSITIVE_INFINITY
-    if (await carries(contents.verdicts(segment, successor), mark.start)) return true
+    if (await carries(contents.verdicts(segment, successor), mark)) return true
   }
   if (index === segments.length - 1) return false
   // Behind a segment that holds a record nothing was purged: what holds none there was emptied, and its successor made by who had read it before.
@@ -82,11 +83,11 @@ async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {
 }
 
 /** Carried lines are in front of the records that were placed in a segment. */
-async function carries(verdicts: AsyncIterable<Verdict>, position: number): Promise<boolean> {
+async function carries(verdicts: AsyncIterable<Verdict>, { start, idHash }: Watermark): Promise<boolean> {
   for await (const verdict of verdicts) {
     if (verdict.kind !== 'counted') continue
     if (!verdict.carried) return false
-    if (verdict.at === position) return true
+    if (verdict.at === start && crc32(verdict.record.id) === idHash) return true
   }
   return false
 }

@@ -7,9 +7,14 @@
  * Watermarks are written at most a second late and when the store is closed, and are never synced: what one says is true whenever it survives.
  * If the process dies before that, the watermarks of its last second are lost, and with them only the means to notice a loss.
  *
- * A shard that has grown is compacted: what counts goes into a new file, which is synced with its name, and then the old file is removed. If the
- * process dies in between, both files exist and say the same. A process that wrote to the old file after it was read notices that its path no
- * longer names it, and writes again; what was added before it was removed is copied after that.
+ * A shard that has grown is compacted:
+ *
+ *   1. What counts goes into a new file, which is synced with its name.
+ *   2. The old file gets another name, `<2 hex>.<uuid>.old`. It still counts, but no process writes to it any more: one that has it open finds that
+ *      its path no longer names it, and writes again.
+ *   3. What was added to it after it was read is copied and synced, and then it is removed.
+ *
+ * If the process dies in between, all these files exist, and the next compaction removes the old ones.
  */
 import { join } from 'node:path'
 import type { Clock } from '../../engine/clock.ts'
@@ -136,7 +141,7 @@ export class Watermarks {
 
   async #write(name: string, pending: readonly Pending[]): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const { files } = await this.#read(name, await this.#list())
+      const files = await this.#writable(name)
       if (files.length === 0) {
         await this.#start(name, () => [])
         continue
@@ -157,18 +162,28 @@ export class Watermarks {
    * Two processes that make the first file of a shard at once make two. Every file gets every entry, so that a process which knows only one of them
    * misses nothing.
    */
-  async #appendToAll(files: readonly WatermarkFile[], entriesFor: (file: WatermarkFile) => readonly Buffer[]): Promise<boolean> {
+  async #appendToAll(
+    files: readonly WatermarkFile[],
+    entriesFor: (file: WatermarkFile) => readonly Buffer[],
+    { sync = false } = {},
+  ): Promise<boolean> {
     let written = true
-    for (const file of files) written = (await this.#append(file, Buffer.concat(entriesFor(file)))) && written
+    for (const file of files) written = (await this.#append(file, Buffer.concat(entriesFor(file)), sync)) && written
     return written
   }
 
+  /** Those files of a shard that take entries. */
+  async #writable(name: string): Promise<readonly WatermarkFile[]> {
+    return (await this.#read(name, await this.#list())).files.filter(({ path }) => !path.endsWith(RETIRED))
+  }
+
   /** False if the file was removed meanwhile: then what was added may be in no file that counts. */
-  async #append({ path, inode }: WatermarkFile, bytes: Buffer): Promise<boolean> {
+  async #append({ path, inode }: WatermarkFile, bytes: Buffer, sync: boolean): Promise<boolean> {
     const { disk } = this.#options
     return this.#using(path, 'append', async (file) => {
       if (file === undefined || file.stat().inode !== inode) return false
       await writeAll(file, bytes)
+      if (sync) await file.sync()
       return disk.statSync(path)?.inode === inode
     })
   }
@@ -208,33 +223,36 @@ export class Watermarks {
     const opened = await Promise.all(files.map(async (file) => ({ file, handle: await disk.open(file.path, 'read') })))
     try {
       await this.#start(name, (target) => kept.flatMap((several) => several.map((encode) => encode(target))))
-      for (const { path } of files) await disk.remove(path).catch(ignoreMissing)
-      // Whoever added something before the file was removed does not know that it was.
-      for (const { file, handle } of opened) {
-        const late = entriesToKeep(await file.more(handle), file.length)
-        if (late.length === 0) continue
-        for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-          const targets = (await this.#read(name, await this.#list())).files
-          if (await this.#appendToAll(targets, (target) => late.map((encode) => encode(target)))) break
-        }
+      const retired = files.map(({ path }) => (path.endsWith(RETIRED) ? path : `${path}${RETIRED}`))
+      for (const [i, { path }] of files.entries()) {
+        if (path !== retired[i]) await disk.rename(path, retired[i] as string).catch(ignoreMissing)
       }
+      for (const { file, handle } of opened) await this.#copyLate(name, entriesToKeep(await file.more(handle), file.length))
+      for (const path of retired) await disk.remove(path).catch(ignoreMissing)
     } finally {
       await Promise.all(opened.map(({ handle }) => handle.close()))
     }
   }
 
+  async #copyLate(name: string, late: readonly ((target: WatermarkFile) => Buffer)[]): Promise<void> {
+    if (late.length === 0) return
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const targets = await this.#writable(name)
+      if (await this.#appendToAll(targets, (target) => late.map((encode) => encode(target)), { sync: true })) return
+    }
+    throw new Error('The watermarks could not be copied: others keep compacting them.')
+  }
+
   /** A shard as it is now. What was read before is not read again. */
   async #read(name: string, listed: readonly string[]): Promise<Shard> {
-    const { directory, shards } = this.#options
+    const { shards } = this.#options
     const known = this.#shards.get(name)
-    const paths = listed.filter((file) => file.startsWith(`${name}.`)).map((file) => join(directory, file))
-    const files: WatermarkFile[] = []
-    for (const path of paths.toSorted()) {
-      const before = known?.files.find((file) => file.path === path)
-      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before)
-      if (file !== undefined) files.push(file)
-    }
-    const same = known !== undefined && known.files.length === files.length && files.every((file, i) => file === known.files[i])
+    let files = await this.#readFiles(name, known, listed)
+    // A file that is missing was compacted in the meantime: what it held is in another one.
+    for (let attempt = 1; files === undefined && attempt < ATTEMPTS; attempt++)
+      files = await this.#readFiles(name, known, await this.#list())
+    if (files === undefined) throw new Error('The watermarks could not be read: others keep compacting them.')
+    const same = known !== undefined && known.files.length === files.length && known.files.every((file, i) => file === files[i])
     const shard = same ? known : { files }
     this.#shards.delete(name)
     this.#shards.set(name, shard)
@@ -245,14 +263,28 @@ export class Watermarks {
     return shard
   }
 
+  /** Undefined if one of those that are listed is missing by now. */
+  async #readFiles(name: string, known: Shard | undefined, listed: readonly string[]): Promise<WatermarkFile[] | undefined> {
+    const files: WatermarkFile[] = []
+    for (const listedFile of listed.filter((file) => file.startsWith(`${name}.`)).toSorted()) {
+      const path = join(this.#options.directory, listedFile)
+      const before = known?.files.find((file) => file.path === path)
+      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before)
+      if (file === 'missing') return undefined
+      if (file !== undefined) files.push(file)
+    }
+    return files
+  }
+
   #isSame({ path, inode, length }: WatermarkFile): boolean {
     const stat = this.#options.disk.statSync(path)
     return stat?.inode === inode && stat.size === length
   }
 
-  #readFile(path: string, before: WatermarkFile | undefined): Promise<WatermarkFile | undefined> {
+  /** Undefined if it cannot be trusted. */
+  #readFile(path: string, before: WatermarkFile | undefined): Promise<WatermarkFile | undefined | 'missing'> {
     return this.#using(path, 'read', async (file) => {
-      if (file === undefined) return undefined
+      if (file === undefined) return 'missing'
       const { inode, size } = file.stat()
       if (before !== undefined && before.inode === inode && size >= before.length) return before.more(file)
       return WatermarkFile.read(path, file, this.#options.origin)
@@ -284,7 +316,9 @@ export class Watermarks {
   }
 }
 
-const SHARD_FILE = /^[0-9a-f]{2}\.[0-9a-f-]+$/
+const SHARD_FILE = /^[0-9a-f]{2}\.[0-9a-f-]+(\.old)?$/
+/** How the name of a file ends that is about to be removed. */
+const RETIRED = '.old'
 /** A name and a watermark. */
 const BYTES_PER_JOURNAL = 105
 

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../../../src/errors.ts'
 import type { Finding } from '../check.ts'
 import { type Attempt, isAlarm } from './client.ts'
-import type { Ledger } from './ledger.ts'
+import { epochOf, type Ledger } from './ledger.ts'
 
 /** Checks an attempt when it has ended: what is on the disk then decides. */
 export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
@@ -15,7 +15,9 @@ export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
     return [{ what: 'a false alarm', detail: `${where}: ${error instanceof Error ? error.message : JSON.stringify(attempt.loss)}` }]
   if (told === 'done') {
     // Once somebody has accepted the loss, also what was written before that may be acknowledged.
-    const broken = ledger.brokenMark(journal, ledger.landed.get(name) ?? begun, ledger.epochOf(journal))
+    const broken = ledger.brokenMark(journal, ledger.landed.get(name) ?? begun, Math.max(epochOf(at), ledger.epochOf(journal)), {
+      loads: false,
+    })
     if (broken !== undefined)
       return [{ what: 'acknowledged although bytes had vanished', detail: `${where} at ${at}; watermark ${JSON.stringify(broken)}` }]
   }
@@ -25,9 +27,9 @@ export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
 /** A process that started after the harm must report it, and so must one that had read what vanished. */
 function checkRead({ journal, begun, started, knew }: Attempt, ledger: Ledger, where: string): Finding[] {
   const epoch = ledger.epochOf(journal)
-  const fresh = ledger.brokenMark(journal, started, epoch)
+  const fresh = ledger.brokenMark(journal, started, epoch, { loads: true })
   if (fresh !== undefined) return [{ what: 'a loss was not reported', detail: `${where}; watermark ${JSON.stringify(fresh)}` }]
-  const broken = ledger.brokenMark(journal, begun, epoch)
+  const broken = ledger.brokenMark(journal, begun, epoch, { loads: false })
   if (broken === undefined || knew === undefined || broken.flushed >= broken.lost) return []
   const hadRead = knew.step < broken.lost && knew.end >= broken.end && knew.segment <= broken.start
   return hadRead
@@ -58,8 +60,10 @@ export function checkAcknowledged(
     )
     for (const { at, name, begun, ended } of done) {
       if (records.get(at)?.attempt === name || at < truth.purgedTo) continue
+      // A process that did not know of a cut yet has made the next segment where others write by now.
+      const shadowed = truth.harms.length > 0 && ledger.isShadowed(index, at, name)
       const destroyed = truth.destroyed.has(name) || ledger.wasHarmedWithin(index, begun, ended)
-      if (!destroyed) findings.push({ what: 'acknowledged and lost', detail: `journal ${index}: ${name} at ${at}` })
+      if (!destroyed && !shadowed) findings.push({ what: 'acknowledged and lost', detail: `journal ${index}: ${name} at ${at}` })
       else if (truth.acceptances.length === 0) limits++
     }
     findings.push(...positionsUsedTwice(done, index, ledger))
@@ -67,17 +71,22 @@ export function checkAcknowledged(
   return { findings, limits }
 }
 
-/** A position is never acknowledged twice, unless the first record was destroyed unnoticed and nobody has accepted that. */
+/**
+ * A position is never acknowledged twice, unless the first record was destroyed unnoticed and nobody has accepted that; nor if an acceptance came
+ * between, unless nothing was left that knew of this epoch.
+ */
 function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Ledger): Finding[] {
   const findings: Finding[] = []
   const first = new Map<number, Attempt>()
-  const { acceptances } = ledger.journals[index] as Ledger['journals'][number]
+  const { acceptances, marks } = ledger.journals[index] as Ledger['journals'][number]
   for (const attempt of done.toSorted((a, b) => a.ended - b.ended)) {
     const before = first.get(attempt.at)
     first.set(attempt.at, attempt)
     if (before === undefined) continue
     const harmed = ledger.wasHarmedWithin(index, before.begun, attempt.ended)
-    const accepted = acceptances.some(({ begun, ended }) => begun > before.ended && ended < attempt.begun)
+    const isKnown = (step: number): boolean =>
+      [...marks.values()].some((mark) => mark.flushed < step && epochOf(mark.start) >= epochOf(attempt.at))
+    const accepted = acceptances.some(({ begun, ended }) => begun > before.ended && ended < attempt.begun && isKnown(begun))
     if (!harmed || accepted)
       findings.push({ what: 'a position was used twice', detail: `journal ${index}: ${before.name} and ${attempt.name} at ${attempt.at}` })
   }

@@ -1,6 +1,7 @@
 /** Somebody who copies a store file by file while it is used, as `cp -r` does, and may put a copy in the place of the store. */
 import type { Random } from '../random.ts'
 import type { Tamperer } from '../tamper.ts'
+import type { HarmPlan } from './plan.ts'
 
 interface CopiedFile {
   /** Below the store. */
@@ -19,27 +20,27 @@ export class Copier {
   readonly #random: Random
   readonly #tamperer: Tamperer
   readonly #root: string
-  readonly #most: number
+  readonly #plan: Pick<HarmPlan, 'copies' | 'copyChance' | 'journalsFirst'>
   #begun = 0
   #waiting: string[] | undefined
   #copied: CopiedFile[] = []
   /** Copies that can be opened. */
   readonly finished: FinishedCopy[] = []
 
-  constructor(random: Random, tamperer: Tamperer, root: string, most: number) {
+  constructor(random: Random, tamperer: Tamperer, root: string, plan: Pick<HarmPlan, 'copies' | 'copyChance' | 'journalsFirst'>) {
     this.#random = random
     this.#tamperer = tamperer
     this.#root = root
-    this.#most = most
+    this.#plan = plan
   }
 
   /** Copies one more file, or begins another copy. Returns a copy that is finished now. */
   tick(): FinishedCopy | undefined {
     if (this.#waiting === undefined) {
-      if (this.#begun < this.#most && this.#random.chance(0.003)) this.#begin()
+      if (this.#begun < this.#plan.copies && this.#random.chance(0.003)) this.#begin()
       return undefined
     }
-    if (!this.#random.chance(0.1)) return undefined
+    if (!this.#random.chance(this.#plan.copyChance)) return undefined
     const path = this.#waiting.shift()
     if (path === undefined) return this.#finish()
     const file = this.#tamperer.file(path)
@@ -66,8 +67,7 @@ export class Copier {
     this.#begun++
     this.#copied = []
     const files = [...this.#tamperer.files(this.#root).keys()].sort()
-    // The journals first or last: a file of watermarks that is newer than the journals must not raise an alarm.
-    const first = this.#random.chance(0.5) ? '/sessions/' : '/watermarks/'
+    const first = this.#plan.journalsFirst ? '/sessions/' : '/watermarks/'
     this.#waiting = [...files.filter((path) => path.includes(first)), ...files.filter((path) => !path.includes(first))]
   }
 

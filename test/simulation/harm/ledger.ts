@@ -114,7 +114,12 @@ export class Ledger {
       files: this.#idsOf(journal),
     }))
     change()
-    if (kind === 'watermarks') this.#keepOnly(() => false)
+    // One that is about to be removed does not make up for what was done to the others.
+    if (kind === 'watermarks')
+      this.#keepOnly(
+        () => false,
+        (path) => !path.endsWith('.old'),
+      )
     for (const [i, journal] of this.journals.entries()) {
       const was = before[i] as (typeof before)[number]
       if (was.files === this.#idsOf(journal)) continue
@@ -142,13 +147,15 @@ export class Ledger {
 
   /**
    * A watermark of a journal that is in a file, or must be, and whose line was at the end of the journal when it was destroyed, both before a step; and
-   * that nothing has made void since.
+   * that nothing has made void since. One in front of the first segment is for those to miss who load the journal.
    */
-  brokenMark(index: number, before: number, epoch: number): BrokenMark | undefined {
+  brokenMark(index: number, before: number, epoch: number, { loads }: { readonly loads: boolean }): BrokenMark | undefined {
     const journal = this.journals[index] as JournalTruth
     if (journal.lost.size === 0) return undefined
     const lines = this.linesOf(journal)
+    const first = loads ? 0 : (this.segmentsOf(journal)[0] ?? 0)
     for (const mark of journal.marks.values()) {
+      if (mark.start < first) continue
       const lost = journal.lost.get(lineKey(mark.start, mark.idHash))
       if (lost === undefined || !lost.wasLast) continue
       if (mark.flushed >= before || lost.step >= before || mark.start < journal.purgedTo) continue
@@ -198,6 +205,13 @@ export class Ledger {
     return [...journal.marks.values()].some(({ start, idHash }) => start >= last && lines.get(start)?.idHash === idHash)
   }
 
+  /** Whether a record is at its place, in a segment that ends before it. */
+  isShadowed(index: number, at: number, attempt: string): boolean {
+    const journal = this.journals[index] as JournalTruth
+    const line = this.linesOf(journal).get(at)
+    return line?.attempt === attempt && this.segmentsOf(journal).some((first) => first > line.segment && first <= at)
+  }
+
   /** Every line that is at its place, by position. */
   linesOf({ directory }: JournalTruth): Map<number, PlacedLine> {
     const lines = new Map<number, PlacedLine>()
@@ -227,6 +241,8 @@ export class Ledger {
     const segments = this.segmentsOf(journal)
     const last = segments.at(-1) ?? -1
     journal.harms.push(step)
+    // What was put back is not lost any more.
+    for (const [at, { idHash }] of after) journal.lost.delete(lineKey(at, idHash))
     let marked = false
     for (const [at, line] of before) {
       if (after.get(at)?.idHash === line.idHash) continue
@@ -262,30 +278,35 @@ export class Ledger {
     }
   }
 
-  #keepOnly(survives: (mark: Mark) => boolean): void {
-    const present = this.#present()
+  #keepOnly(survives: (mark: Mark) => boolean, counts?: (path: string) => boolean): void {
+    const present = this.#present(counts)
     for (const journal of this.journals) {
       for (const [key, mark] of journal.marks) if (present.get(journal)?.has(key) !== true && !survives(mark)) journal.marks.delete(key)
     }
   }
 
+  /** Whether a watermark that is present was made when the line of this one was there, and of a later line. */
   #isCovered(journal: JournalTruth, mark: Mark, present: readonly MarkOnDisk[]): boolean {
     const lost = journal.lost.get(lineKey(mark.start, mark.idHash))
     // A later segment that was left says that it is there; what vanished in front of it is missed in another way.
-    return present.some(({ start, end }) => end >= mark.end && (lost === undefined || !lost.wasLast || lost.beside.has(start)))
+    if (lost === undefined || !lost.wasLast) return present.some(({ end }) => end >= mark.end)
+    const wasBefore = ({ start, idHash }: MarkOnDisk): boolean =>
+      lost.beside.has(start) || (journal.lost.get(lineKey(start, idHash))?.step ?? Number.POSITIVE_INFINITY) <= lost.step
+    return present.some((other) => other.end >= mark.end && wasBefore(other))
   }
 
-  #present(): Map<JournalTruth, Map<string, MarkOnDisk>> {
+  #present(counts?: (path: string) => boolean): Map<JournalTruth, Map<string, MarkOnDisk>> {
     const present = new Map<JournalTruth, Map<string, MarkOnDisk>>()
-    for (const { journal, mark } of this.#known(this.#onDisk())) {
+    for (const { journal, mark } of this.#known(this.#onDisk(counts))) {
       const marks = present.get(journal) ?? new Map<string, MarkOnDisk>()
       present.set(journal, marks.set(keyOf(mark), mark))
     }
     return present
   }
 
-  #onDisk(): MarkOnDisk[] {
-    return marksIn(this.#tamperer.files(`${this.#root}/watermarks`), this.#origin(), (file) => file.read(0, file.size))
+  #onDisk(counts: (path: string) => boolean = () => true): MarkOnDisk[] {
+    const files = new Map([...this.#tamperer.files(`${this.#root}/watermarks`)].filter(([path]) => counts(path)))
+    return marksIn(files, this.#origin(), (file) => file.read(0, file.size))
   }
 
   /** The id of a store is lost with its file, if the disk fails to write that back and the power goes. Then no watermark counts any more. */
@@ -323,6 +344,6 @@ function lineKey(position: number, idHash: number): string {
   return `${position} ${idHash}`
 }
 
-function epochOf(position: number): number {
+export function epochOf(position: number): number {
   return Math.floor(position / EPOCH)
 }

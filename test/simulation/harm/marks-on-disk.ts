@@ -16,7 +16,7 @@ interface Origin {
 }
 
 const ENTRY_BYTES = 40
-const FILE_NAME = /\/[0-9a-f]{2}\.[0-9a-f-]+$/
+const FILE_NAME = /\/[0-9a-f]{2}\.[0-9a-f-]+(\.old)?$/
 
 /** The entries of those files that are what they say they are. `contentOf` is what is read of a file. */
 export function marksIn(

@@ -22,7 +22,7 @@ export const HARMS = [
 export type Harm = (typeof HARMS)[number]
 
 /** What a run is about, so that few seeds are needed to meet it. */
-export const FOCUSES = ['cut', 'links', 'beginning', 'copies', 'power', 'late', 'accept', 'compaction', 'swap'] as const
+export const FOCUSES = ['slow', 'busy', 'cut', 'links', 'beginning', 'copies', 'power', 'late', 'accept', 'compaction', 'swap'] as const
 export type Focus = (typeof FOCUSES)[number]
 
 export interface HarmPlan {
@@ -42,6 +42,15 @@ export interface HarmPlan {
   readonly closeChance: number
   readonly watermarkBytes: number
   readonly sameShard: boolean
+  /** How fast a copy is made: per step and file. */
+  readonly copyChance: number
+  /** Journals are copied before watermarks: those of the copy are newer. */
+  readonly journalsFirst: boolean
+  /** How often time jumps to the next sleeper, per step: watermarks are written sooner. */
+  readonly timeJump: number
+  /** How often the kernel writes something back, per step; and how often a sync takes longer. */
+  readonly writeBackChance: number
+  readonly slowSyncChance: number
   readonly troubles: readonly Trouble[]
   readonly refine: (plan: Plan) => Plan
 }
@@ -65,6 +74,11 @@ export function makeHarmPlan(random: Random, focus?: Focus): HarmPlan {
     closeChance: random.pick([0, 0.05]),
     watermarkBytes: random.pick([300, 700, 32_768]),
     sameShard: random.chance(0.5),
+    copyChance: random.pick([0.03, 0.1]),
+    journalsFirst: random.chance(0.5),
+    timeJump: random.pick([0.01, 0.05]),
+    writeBackChance: random.pick([0.02, 0.1]),
+    slowSyncChance: random.pick([0, 0.5]),
     troubles: TROUBLES,
     refine: (plan) => ({ ...plan, processes }),
   }
@@ -72,6 +86,27 @@ export function makeHarmPlan(random: Random, focus?: Focus): HarmPlan {
 }
 
 const FOCUSED: Record<Focus, (processes: number) => Partial<HarmPlan>> = {
+  slow: () => ({
+    ...{ harms: 0, copies: 0, leaseChance: 0, timeJump: 0.3, writeBackChance: 0.1, slowSyncChance: 0.97 },
+    troubles: ['power'],
+    refine: (plan) => ({ ...plan, journals: 1, processes: 2, powerLosses: 12, powerLossChance: 0.01 }),
+  }),
+  busy: () => ({
+    harms: 0,
+    copies: 0,
+    watermarkBytes: 32_768,
+    troubles: ['none'],
+    refine: (plan) => ({
+      ...plan,
+      journals: 1,
+      processes: 4,
+      clients: 5,
+      wishes: 14,
+      textBytes: 600,
+      segmentBytes: 300,
+      syncWriteBytes: 0,
+    }),
+  }),
   cut: () => ({ kinds: ENDS, patient: true, harms: 3, chance: 0.003, copies: 0, troubles: ['none', 'kills'] }),
   links: () => ({ kinds: ['linked', 'replace'], harms: 3, chance: 0.003, copies: 0, troubles: ['none'] }),
   swap: () => ({ kinds: ['swap'], harms: 2, chance: 0.003, copies: 0, troubles: ['none'], refine: (plan) => ({ ...plan, journals: 2 }) }),
@@ -83,13 +118,20 @@ const FOCUSED: Record<Focus, (processes: number) => Partial<HarmPlan>> = {
     troubles: ['none'],
     refine: (plan) => ({ ...plan, segmentBytes: 300 }),
   }),
-  copies: () => ({ harms: 0, copies: 3, restoreChance: 0.5, births: true, troubles: ['none', 'kills'] }),
+  copies: () => ({
+    ...{ harms: 0, copies: 3, restoreChance: 0.7, births: true, copyChance: 0.03, journalsFirst: true, timeJump: 0.05 },
+    ...{ sameShard: true, troubles: ['none', 'kills'] },
+    refine: (plan) => ({ ...plan, wishes: 14 }),
+  }),
   power: (processes) => ({
     harms: 0,
     copies: 0,
-    leaseChance: 0.2,
+    leaseChance: 0.4,
+    timeJump: 0.2,
+    writeBackChance: 0.1,
+    slowSyncChance: 0.9,
     troubles: ['power'],
-    refine: (plan) => ({ ...plan, processes, powerLosses: 3, powerLossChance: 0.01 }),
+    refine: (plan) => ({ ...plan, processes, powerLosses: 6, powerLossChance: 0.01 }),
   }),
   late: () => ({
     kinds: ENDS,

@@ -4,6 +4,7 @@
  * tries some after it as well; a bug that survives them all fails the run. `node build/test/simulation/mutants/main.js` prints the first
  * seed that catches each.
  */
+import type { Focus } from '../harm/plan.ts'
 import type { Trouble } from '../plan.ts'
 
 interface Edit {
@@ -24,6 +25,8 @@ export interface Mutant {
   readonly workers?: boolean
   /** What must go wrong for it to show, so that few seeds are needed. */
   readonly trouble?: Trouble
+  /** It shows in runs with harms; what those must be about. */
+  readonly harm?: Focus
   readonly edits: readonly Edit[]
 }
 
@@ -163,13 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: JOURNAL,
         find: 'if (full) return { moved: false',
-        replace: "if (full) Reflect.get(open.file, 'file').truncate(at - open.first)\n    if (full) return { moved: false",
-      },
-      {
-        file: 'test/simulation/file.ts',
-        find: '  /** A copy: what is read',
-        replace:
-          '  truncate(size: number): void {\n    this.#size = Math.min(this.#size, size)\n    this.#durableSize = Math.min(this.#durableSize, size)\n  }\n\n  /** A copy: what is read',
+        replace: "if (full) Reflect.get(open.file, 'file').cut(at - open.first)\n    if (full) return { moved: false",
       },
     ],
   },

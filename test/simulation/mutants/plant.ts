@@ -40,8 +40,8 @@ export interface Caught {
   readonly output: string
 }
 
-export function runSeeds(home: string, { trouble, store, workers }: Mutant, from: number, seeds: number): Promise<Caught> {
-  const focus = trouble === undefined ? [] : ['--trouble', trouble]
+export function runSeeds(home: string, { trouble, harm, store, workers }: Mutant, from: number, seeds: number): Promise<Caught> {
+  const focus = [...(trouble === undefined ? [] : ['--trouble', trouble]), ...(harm === undefined ? [] : ['--harm', '--focus', harm])]
   const args = [
     join(home, 'test/simulation/main.js'),
     '--from',

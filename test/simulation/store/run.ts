@@ -207,7 +207,7 @@ class StoreRun {
       disk: machine.disk(process),
       clock,
       ids,
-      limits: { syncWriteBytes, readBytes, reserveBytes: 6000, openSegments: 3, feedBytes: 3000, feedFiles: 2 },
+      limits: { syncWriteBytes, readBytes, reserveBytes: 6000, openSegments: 3, feedBytes: 3000, feedFiles: 2, watermarkBytes: 700 },
     })
     return openStore(engine, { clock, ids, limits: { segmentBytes, replicas: random.pick([1, 2, 1000]) } })
   }
