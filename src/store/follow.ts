@@ -11,6 +11,7 @@ import { type MessagesAppended, messageId } from '../session/records.ts'
 import { versionOf } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { isCarried, lostIn, reasonOf } from './damage-scan.ts'
+import { lossError } from './loss.ts'
 import { type Found, Records } from './records.ts'
 import type { Held } from './replicas.ts'
 import { Waiter } from './waiter.ts'
@@ -88,6 +89,8 @@ export class ChangeReader {
   #fold: JournalFold | undefined
   #next = 0
   #seen: Cursor
+  /** The opening of a segment that was found to belong to this session. */
+  #opened: number | undefined
 
   /** `behind`: the cursor of a change, or the position with which to begin. INVALID_ARGUMENT if it is no cursor of ours. */
   constructor({ journal, replica }: Held, behind: string | number) {
@@ -165,6 +168,7 @@ export class ChangeReader {
     for (;;) {
       const chunk = await this.#journal.read(fold.segment, this.#next)
       if (chunk === undefined || chunk.next === this.#next) break
+      if (chunk.opened !== this.#opened) await this.#checkIdentity(chunk.opened)
       await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.carry(error))
       const verdicts = chunk.lines.map((line) => fold.judge(line))
       // What its seal says may not be on the disk is carried before it is shown.
@@ -178,6 +182,14 @@ export class ChangeReader {
       this.#next = chunk.next
     }
     yield* this.#tell(waiting)
+  }
+
+  /** Another file may be in the place of this one: what it holds belongs to another session, and is shown to no one here. */
+  async #checkIdentity(opened: number): Promise<void> {
+    await this.#replica.read()
+    const { loss } = this.#replica
+    if (loss?.as === 'identity') throw lossError(loss)
+    this.#opened = opened
   }
 
   *#tell(counted: readonly Counted[]): Generator<Change> {

@@ -2,6 +2,7 @@
 import type { Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Line } from '../record/line.ts'
+import { nextEpoch } from '../record/watermark.ts'
 import type { Model } from './model.ts'
 
 export interface Loss extends Vanished {
@@ -33,7 +34,11 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
   const { state, start, end, rooted, illegible, vanished, accepted } = loaded
   const identity = model.identity?.(state)
   if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: start ?? 0, to: end, as: 'identity' }
-  if (accepted) return undefined
+  // What was accepted ends with its epoch. What is lost after that was written since.
+  if (accepted) {
+    const from = nextEpoch(end, end)
+    return vanished !== undefined && vanished.to > from ? { from, to: vanished.to, as: 'vanished' } : undefined
+  }
   const startsLate = start !== undefined && (!rooted || model.mayStartAt?.(state, start) === false)
   if (vanished === undefined && !startsLate && !illegible) return undefined
   const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)

@@ -1,6 +1,7 @@
 /** Every rule catches what was planted for it, and lets a history pass that is as it should be. */
 import { describe, expect, test } from 'vitest'
-import { check, type Final, type FinalSession, type Rule } from './check.ts'
+import type { FinalSession } from './case.ts'
+import { check, type Final, type Rule } from './check.ts'
 import { type Answer, type Call, digestOf, type History, type Wish } from './history.ts'
 import { shortest } from './shrink.ts'
 
@@ -37,7 +38,7 @@ function finalOf(tags: string[], over: Partial<FinalSession> = {}, store: Partia
 }
 
 function broken(calls: readonly Call[], final: Final, followed: History['followed'] = []): Rule[] {
-  return [...new Set(check({ calls, followed }, final).map(({ rule }) => rule))]
+  return [...new Set(check({ calls, followed, harms: [], strikes: [] }, final).map(({ rule }) => rule))]
 }
 
 const never = Number.POSITIVE_INFINITY
@@ -71,7 +72,7 @@ describe('a history that is as it should be', () => {
       extracted: ['a1', 'b1'],
       title: 'one',
     })
-    expect(check({ calls, followed: [{ client: 'f', session: S, tags }] }, final)).toEqual([])
+    expect(check({ calls, followed: [{ client: 'f', session: S, tags }], harms: [], strikes: [] }, final)).toEqual([])
   })
 })
 
@@ -191,7 +192,12 @@ describe('a planted violation is told', () => {
       [...CALLS, call('l', [7, 8], { kind: 'search', session: S, tag: 'a1' }, { hits: 0 })],
       finalOf(TAGS),
     ],
-    ['damage that the doctor met on the way', 'doctor is clean', [call('o', [1, 2], { kind: 'doctor' }, { damage: ['rot'] })], finalOf([])],
+    [
+      'damage that the doctor met on the way',
+      'no false alarms',
+      [call('o', [1, 2], { kind: 'doctor' }, { damage: [{ session: S, what: 'rot' }] })],
+      finalOf([]),
+    ],
     ['a catalog that differs', 'catalog equals rebuild', [], finalOf([], {}, { catalog: ['lists differ'] })],
     ['a task that nobody finished', 'every summary is made', [], finalOf([], {}, { unfinished: ['task 1'] })],
   ]
@@ -222,9 +228,9 @@ test('the shortest history that shows a violation has the two calls that contrad
   const stale = read('r', [300, 301], ['a1'])
   const calls = [...CALLS, ...others, stale]
   const final = finalOf([...TAGS, ...others.flatMap((one) => ('tags' in one ? one.tags : []))])
-  const [violation] = check({ calls, followed: [] }, final)
+  const [violation] = check({ calls, followed: [], harms: [], strikes: [] }, final)
   expect(violation?.rule).toBe('reads never go backwards')
-  const found = shortest({ calls, followed: [] }, final, violation as NonNullable<typeof violation>)
+  const found = shortest({ calls, followed: [], harms: [], strikes: [] }, final, violation as NonNullable<typeof violation>)
   expect(found).toHaveLength(2)
   expect(found).toContain(stale)
 })

@@ -5,20 +5,11 @@
  *
  * `shrink.ts` looks for the fewest calls that still break a rule.
  */
-import { type Call, digestsOf, type Expectation, type Extent, type History } from './history.ts'
-
-export interface FinalSession {
-  /** Whose beginning it has, of a fork; nobody writes to those. */
-  readonly parent: string | null
-  readonly status: 'ok' | 'deleted' | 'purged'
-  /** Tags of all messages, archived ones too, in order. */
-  readonly tags: readonly string[]
-  readonly archives: readonly { readonly number: number; readonly tags: readonly string[] }[]
-  readonly live: readonly string[]
-  readonly title: string | null
-  /** Tags of messages that memories were extracted from, each as often as it was. */
-  readonly extracted: readonly string[]
-}
+import { type Case, caseOf, type FinalSession, isUnsure, nameOf, of } from './case.ts'
+import { acceptedContinues, harmedTakesNothing, noFalseAlarms, shorterReportsDamage, vanishedIsNotNew } from './damage-rules.ts'
+import { dutiesOf, harmsOf, isDuring, isUnnoticed, Order } from './harms.ts'
+import type { Call, Expectation, Found, History } from './history.ts'
+import { readsNeverGoBack } from './reads.ts'
 
 /** What the store holds when everybody is done. */
 export interface Final {
@@ -26,7 +17,7 @@ export interface Final {
   /** Where a list or a search of the catalog that followed everything differs from one that was made anew. */
   readonly catalog: readonly string[]
   /** What the doctor calls damage. */
-  readonly damage: readonly string[]
+  readonly damage: readonly Found[]
   /** Summaries that nobody made, although there was time. */
   readonly unfinished: readonly string[]
 }
@@ -38,16 +29,6 @@ export interface Violation {
 }
 
 type Told = Omit<Violation, 'rule'>
-/** The calls and the end of one session. */
-interface Case {
-  readonly session: string
-  readonly calls: readonly Call[]
-  readonly final: FinalSession
-  readonly places: ReadonlyMap<string, number>
-}
-
-type Of<K extends Call['kind']> = Extract<Call, { readonly kind: K }>
-
 /** Of one session at a time. */
 const SESSION_RULES = {
   'acknowledged once': acknowledgedOnce,
@@ -60,6 +41,10 @@ const SESSION_RULES = {
   'extracted once': extractedOnce,
   'deleted stays deleted': deletedStaysDeleted,
   'only what was deleted goes': onlyDeletedGoes,
+  'harmed sessions take nothing': harmedTakesNothing,
+  'shorter reads report damage': shorterReportsDamage,
+  'vanished is not new': vanishedIsNotNew,
+  'accepted sessions continue': acceptedContinues,
 } as const satisfies Record<string, (one: Case) => Iterable<string>>
 
 const STORE_RULES = {
@@ -67,7 +52,7 @@ const STORE_RULES = {
   'extracted by one session': extractedByOne,
   'followers miss nothing': followers,
   'searches find': searches,
-  'doctor is clean': doctorIsClean,
+  'no false alarms': (history, { damage }) => noFalseAlarms(history, damage),
   'catalog equals rebuild': (_, { catalog }) => catalog.map((what) => ({ session: '', what })),
   'every summary is made': (_, { unfinished }) => unfinished.map((what) => ({ session: '', what })),
 } as const satisfies Record<string, (history: History, final: Final) => Iterable<Told>>
@@ -98,30 +83,15 @@ function endsOf({ calls }: History, { sessions }: Final): Map<string, FinalSessi
 
 export const GONE: FinalSession = { parent: null, status: 'purged', tags: [], archives: [], live: [], title: null, extracted: [] }
 
-function caseOf(session: string, { calls }: History, final: FinalSession): Case {
-  const own = calls.filter((call) => {
-    if ('session' in call) return call.session === session
-    return call.kind === 'purge' || call.seen?.some((one) => one.session === session)
-  })
-  return { session, calls: own, final, places: new Map(final.tags.map((tag, place) => [tag, place])) }
-}
-
-function of<K extends Call['kind']>(calls: readonly Call[], ...kinds: readonly K[]): Of<K>[] {
-  return calls.filter((call): call is Of<K> => (kinds as readonly string[]).includes(call.kind))
-}
-
-function nameOf({ client, number }: Call): string {
-  return `${client}#${number}`
-}
-
-function* acknowledgedOnce({ calls, final, places }: Case): Generator<string> {
+/** But for what a harm took: exactly that, and what was written in the very moment of it. */
+function* acknowledgedOnce({ calls, final, harms, order, places }: Case): Generator<string> {
   if (final.status === 'purged') return
   if (places.size < final.tags.length) yield `${twice(final.tags).join(', ')} is there twice`
   const wanted = new Set<string>()
   for (const call of of(calls, 'append', 'import')) {
     for (const tag of call.tags) wanted.add(tag)
-    if (call.told === 'ok')
-      for (const tag of call.tags) if (!places.has(tag)) yield `${tag} was acknowledged to ${nameOf(call)} and is gone`
+    const isMissing = (tag: string): boolean => !places.has(tag) && !order.isLost(tag) && !isUnsure(call, harms)
+    if (call.told === 'ok') for (const tag of call.tags) if (isMissing(tag)) yield `${tag} was acknowledged to ${nameOf(call)} and is gone`
     const there = call.tags.filter((tag) => places.has(tag))
     if (there.length > 0 && there.length < call.tags.length && call.kind === 'append')
       yield `of the batch ${nameOf(call)} there is ${there.join(', ')} only`
@@ -138,9 +108,9 @@ function* refusedIsAbsent({ calls, places }: Case): Generator<string> {
 }
 
 /** Whoever begins when another one has been answered comes behind it; a batch stands together; so does each client's own. */
-function* oneOrder({ calls, places }: Case): Generator<string> {
+function* oneOrder({ calls, order }: Case): Generator<string> {
   const placed = of(calls, 'append').flatMap((call) => {
-    const at = call.tags.map((tag) => places.get(tag)).filter((place) => place !== undefined)
+    const at = call.tags.map((tag) => order.placeOf(tag)).filter((place) => place !== undefined)
     return at.length === 0 ? [] : [{ call, at }]
   })
   for (const { call, at } of placed) {
@@ -157,72 +127,26 @@ function* oneOrder({ calls, places }: Case): Generator<string> {
   }
 }
 
-/** How many messages somebody knew to be there, by when. */
-interface Known {
-  readonly at: number
-  readonly count: number
-  readonly by: Call
-}
-
-/**
- * Every read is a beginning of the one order, has everything that anybody was told or shown before it began, and nothing that was appended after it. A list
- * has what was acknowledged, or listed, before it began: what somebody has read of a call that is under way need not have been announced yet.
- */
-function* readsNeverGoBack({ session, calls, final, places }: Case): Generator<string> {
-  if (final.status !== 'ok') return
-  const digests = digestsOf(final.tags)
-  // Several may import the same: the first of them.
-  const begun = new Map<string, Call>()
-  for (const call of of(calls, 'append', 'import')) for (const tag of call.tags) if (!begun.has(tag)) begun.set(tag, call)
-  const acknowledged = of(calls, 'append', 'import').flatMap((call): Known[] => {
-    if (call.told !== 'ok') return []
-    return [{ at: call.ended, count: Math.max(...call.tags.map((tag) => places.get(tag) ?? -1)) + 1, by: call }]
-  })
-  const reads = calls.flatMap((call) => (call.seen ?? []).filter((one) => one.session === session).map((extent) => ({ call, extent })))
-  const asKnown = ({ call, extent }: { call: Call; extent: Extent }): Known => ({ at: call.ended, count: extent.count, by: call })
-  const lists = reads.filter(({ call }) => call.kind === 'list')
-  yield* tooShort(reads.filter(({ call }) => call.kind !== 'list').map(asKnown), [...acknowledged, ...reads.map(asKnown)])
-  yield* tooShort(lists.map(asKnown), [...acknowledged, ...lists.map(asKnown)])
-  for (const { call, extent } of reads) {
-    if (extent.digest !== '' && digests[extent.count] !== extent.digest) yield `${nameOf(call)} saw another beginning than there is now`
-    if (extent.count > final.tags.length) yield `${nameOf(call)} saw ${extent.count} messages; there are ${final.tags.length}`
-    const last = begun.get(final.tags[extent.count - 1] ?? '')
-    if (last !== undefined && last.begun > call.ended) yield `${nameOf(call)} saw what ${nameOf(last)} had not begun to append`
-  }
-}
-
-/** Looks that saw less than was known when they began. */
-function* tooShort(looks: readonly Known[], all: readonly Known[]): Generator<string> {
-  const known = [...all].sort((a, b) => a.at - b.at)
-  let next = 0
-  let most: Known | undefined
-  for (const { by, count } of [...looks].sort((a, b) => a.by.begun - b.by.begun)) {
-    for (; (known[next]?.at ?? Number.POSITIVE_INFINITY) < by.begun; next++) {
-      if (most === undefined || (known[next] as Known).count > most.count) most = known[next]
-    }
-    if (most !== undefined && count < most.count)
-      yield `${nameOf(by)} saw ${count} messages, although ${nameOf(most.by)} had been told of ${most.count} before`
-  }
-}
-
 /** A condition that held: nothing came between. One that did not: something may have. */
-function* conditionsHold({ calls, final, places }: Case): Generator<string> {
+function* conditionsHold({ calls, final, harms, order }: Case): Generator<string> {
   if (final.status === 'purged') return
-  const changing = of(calls, 'append', 'describe', 'commit', 'delete', 'fork', 'import')
+  const changing = of(calls, 'append', 'describe', 'commit', 'delete', 'fork', 'import', 'accept')
   for (const call of of(calls, 'append')) {
     const { expect, tags } = call
     if (expect === undefined) continue
-    const place = places.get(tags[0] as string)
+    const [tag = ''] = tags
+    const place = order.placeOf(tag)
     if (place !== undefined) {
-      const before = final.tags[place - 1] ?? null
-      if (before !== expect.last) yield `${nameOf(call)} was to follow ${expect.last}, and follows ${before}`
+      if (!order.areNeighbours(expect.last, tag))
+        yield `${nameOf(call)} was to follow ${expect.last}, and follows ${order.tagAt(place - 1) ?? null}`
       const between = changing.find((other) => isBetween(other, expect, call))
       if (between !== undefined) yield `${nameOf(call)} was accepted, although ${nameOf(between)} had changed the session`
     } else if (call.told === 'refused' && call.code === 'CONFLICT') {
       const reason = changing.some(
         (other) => other !== call && other.begun < call.ended && other.ended > expect.from && other.told !== 'refused',
       )
-      if (!reason) yield `${nameOf(call)} was refused, although nobody had changed the session`
+      const wasHarmed = harms.some((harm) => isDuring({ begun: expect.from, ended: call.ended }, harm))
+      if (!reason && !wasHarmed) yield `${nameOf(call)} was refused, although nobody had changed the session`
     }
   }
 }
@@ -233,42 +157,48 @@ function isBetween(other: Call, { to }: Expectation, call: Call): boolean {
   return other.kind !== 'commit' || other.archive !== undefined
 }
 
-/** Whoever looks sees a title that nobody had replaced before. */
-function* titles({ session, calls, final }: Case): Generator<string> {
+/** Whoever looks sees a title that nobody had replaced before, unless a harm took the one that replaced it. */
+function* titles({ session, calls, final, harms }: Case): Generator<string> {
   const given = of(calls, 'describe')
-  const isStale = (title: string | null, begun: number): boolean => {
+  const isLost = (other: Call & { readonly title: string }, ended: number): boolean =>
+    harms.some((harm) => harm.from < ended && (harm.titles.includes(other.title) || isDuring(other, harm)))
+  const isStale = (title: string | null, { begun, ended }: Pick<Call, 'begun' | 'ended'>): boolean => {
     const made = given.find((call) => call.title === title)
-    return given.some(
-      (other) => other.told === 'ok' && other.ended < begun && other !== made && (made === undefined || made.ended < other.begun),
-    )
+    return given.some((other) => {
+      if (other.told !== 'ok' || other.ended >= begun || other === made || isLost(other, ended)) return false
+      return made === undefined || made.ended < other.begun
+    })
   }
   const looks = calls.flatMap((call) => (call.seen ?? []).filter((one) => one.session === session).map(({ title }) => ({ call, title })))
-  for (const { call, title } of looks)
-    if (isStale(title, call.begun)) yield `${nameOf(call)} saw the title "${title}", which had been replaced`
-  if (final.status === 'ok' && isStale(final.title, Number.POSITIVE_INFINITY))
+  for (const { call, title } of looks) if (isStale(title, call)) yield `${nameOf(call)} saw the title "${title}", which had been replaced`
+  if (final.status === 'ok' && isStale(final.title, { begun: Number.POSITIVE_INFINITY, ended: Number.POSITIVE_INFINITY }))
     yield `the title is "${final.title}", which had been replaced`
 }
 
-function* commitsAreDisjoint({ calls, final }: Case): Generator<string> {
+/** Archives that a harm took may be made again, under the same number. */
+function* commitsAreDisjoint({ calls, final, harms }: Case): Generator<string> {
   if (final.status === 'purged') return
   const archived = final.archives.flatMap(({ tags }) => tags)
   for (const tag of twice(archived)) yield `${tag} is in two archives`
-  if (archived.concat(final.live).join() !== final.tags.join()) yield 'the archives and what is live are not all messages'
+  // Where something is missing from the middle, nobody can say how much is live.
+  if (archived.concat(final.live).join() !== final.tags.join() && !harms.some(({ isTail }) => !isTail))
+    yield 'the archives and what is live are not all messages'
   const made = new Map<number, Call>()
   for (const call of of(calls, 'commit')) {
-    if (call.archive === undefined) continue
-    const other = made.get(call.archive)
-    if (other !== undefined) yield `${nameOf(call)} and ${nameOf(other)} were both given archive ${call.archive}`
-    made.set(call.archive, call)
-    if (!final.archives.some(({ number }) => number === call.archive))
-      yield `${nameOf(call)} was given archive ${call.archive}, which is gone`
+    const { archive } = call
+    if (archive === undefined || harms.some((harm) => harm.archives.includes(archive) || isDuring(call, harm))) continue
+    const other = made.get(archive)
+    if (other !== undefined) yield `${nameOf(call)} and ${nameOf(other)} were both given archive ${archive}`
+    made.set(archive, call)
+    if (!final.archives.some(({ number }) => number === archive)) yield `${nameOf(call)} was given archive ${archive}, which is gone`
   }
 }
 
-function* extractedOnce({ final }: Case): Generator<string> {
+function* extractedOnce({ final, harms }: Case): Generator<string> {
   if (final.status !== 'ok') return
   const own = new Set(final.archives.flatMap(({ tags }) => tags))
   for (const tag of twice(final.extracted)) yield `memories were extracted from ${tag} twice`
+  if (harms.length > 0) return
   for (const tag of final.extracted) if (!own.has(tag)) yield `memories were extracted from ${tag}, which no archive holds`
 }
 
@@ -284,20 +214,21 @@ function* deletedStaysDeleted({ calls, final }: Case): Generator<string> {
   }
 }
 
-function* onlyDeletedGoes({ calls, final }: Case): Generator<string> {
-  if (final.status !== 'purged') return
+function* onlyDeletedGoes({ calls, final, harms, duties }: Case): Generator<string> {
+  // A young session that was taken as a whole leaves no trace.
+  if (final.status !== 'purged' || harms.some((harm) => isUnnoticed(harm, duties) && harm.lost.length === harm.before.length)) return
   const purges = of(calls, 'purge').filter(({ told }) => told !== 'refused')
   const isPurged = of(calls, 'delete').some(({ told, begun }) => told !== 'refused' && purges.some(({ ended }) => ended > begun))
   if (!isPurged) yield 'it is gone, and nobody had deleted and purged it'
 }
 
-function* forks({ calls }: History, { sessions }: Final): Generator<Told> {
-  for (const call of of(calls, 'fork')) {
+function* forks(history: History, { sessions }: Final): Generator<Told> {
+  for (const call of of(history.calls, 'fork')) {
     const child = sessions.get(call.child)
     const parent = sessions.get(call.session)
     if (call.told === 'ok' && child === undefined) yield { session: call.child, what: `${nameOf(call)} made it, and it is gone` }
     if (child === undefined || parent === undefined || parent.status === 'purged') continue
-    if (child.tags.some((tag, place) => parent.tags[place] !== tag))
+    if (!new Order(parent.tags, harmsOf(history, call.session)).isBeginning(child.tags))
       yield { session: call.child, what: `it does not begin as ${call.session} does` }
   }
 }
@@ -313,34 +244,40 @@ function* extractedByOne(_: History, { sessions }: Final): Generator<Told> {
   }
 }
 
-function* followers({ followed }: History, { sessions }: Final): Generator<Told> {
-  for (const { client, session, tags } of followed) {
+/** Everything that is there, once and in order; what a harm took, or what was written in the moment of it, may have been shown before. */
+function* followers(history: History, { sessions }: Final): Generator<Told> {
+  for (const { client, session, tags, resets = 0 } of history.followed) {
     const end = sessions.get(session)
     if (end === undefined || end.status !== 'ok') continue
-    const wrong = tags.findIndex((tag, place) => end.tags[place] !== tag)
-    if (wrong !== -1) yield { session, what: `${client} was shown ${tags[wrong]} in place of ${end.tags[wrong] ?? 'nothing'}` }
-    if (tags.length < end.tags.length) yield { session, what: `${client} was never shown ${end.tags[tags.length]}` }
+    const harms = harmsOf(history, session)
+    if (resets > 0 && harms.length === 0) yield { session, what: `${client} had to begin again, although nothing had been taken` }
+    // Whoever followed a session that lost its young end unnoticed waits at a place that others write over.
+    const duties = dutiesOf(harms, history)
+    if (harms.some((harm) => isUnnoticed(harm, duties))) continue
+    const order = new Order(end.tags, harms)
+    const unsure = new Set(of(history.calls, 'append', 'import').flatMap((call) => (isUnsure(call, harms) ? call.tags : [])))
+    const shown = tags.filter((tag) => order.placeOf(tag) !== undefined || !unsure.has(tag))
+    const wrong = order.firstDifference(shown)
+    if (wrong !== undefined)
+      yield { session, what: `${client} was shown ${wrong.shown ?? 'nothing'} in place of ${wrong.due ?? 'nothing'}` }
   }
 }
 
 /** A message that was acknowledged before a search for it began is found once. */
-function* searches({ calls }: History, { sessions }: Final): Generator<Told> {
+function* searches(history: History, { sessions }: Final): Generator<Told> {
+  const { calls } = history
   const deleted = new Set(of(calls, 'delete').map(({ session }) => session))
   const acknowledged = new Map(
     of(calls, 'append').flatMap(({ told, tags, ended }) => (told === 'ok' ? tags.map((tag) => [tag, ended] as const) : [])),
   )
   for (const call of of(calls, 'search')) {
     if (call.told !== 'ok' || deleted.has(call.session) || !sessions.has(call.session)) continue
+    // While it is harmed, a session is searched as far as it is known.
+    if (harmsOf(history, call.session).some(({ from }) => from < call.ended)) continue
     const hits = call.hits ?? 0
     if (hits > 1 || (hits === 0 && (acknowledged.get(call.tag) ?? Number.POSITIVE_INFINITY) < call.begun))
       yield { session: call.session, what: `${nameOf(call)} found ${call.tag} ${hits} times` }
   }
-}
-
-function* doctorIsClean({ calls }: History, { damage }: Final): Generator<Told> {
-  for (const what of damage) yield { session: '', what }
-  for (const call of of(calls, 'doctor'))
-    for (const what of call.damage ?? []) yield { session: '', what: `${nameOf(call)} was told: ${what}` }
 }
 
 function twice(tags: readonly string[]): string[] {

@@ -9,13 +9,27 @@ import { systemClock } from '../../src/engine/clock.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { Random } from '../simulation/random.ts'
+import { copyAndVerify } from './copying.ts'
 import { follow } from './following.ts'
-import { type Answer, HistoryFile, type Wish } from './history.ts'
+import { type Answer, HistoryFile, nowUs, type Wish } from './history.ts'
+import { keep } from './keeper.ts'
 import { doctorOf, importInto, type Opened } from './looking.ts'
+import { generationAt, sessionsOf } from './sessions.ts'
 import { SlowModel } from './slow-model.ts'
 import { perform, wish } from './wishes.ts'
 
-export type Role = 'writer' | 'remote writer' | 'follower' | 'remote follower' | 'lister' | 'importer' | 'doctor' | 'worker'
+export type Role =
+  | 'writer'
+  | 'remote writer'
+  | 'follower'
+  | 'remote follower'
+  | 'lister'
+  | 'importer'
+  | 'doctor'
+  | 'worker'
+  | 'keeper'
+  | 'remote keeper'
+  | 'copier'
 
 export interface ClientOptions {
   readonly name: string
@@ -31,11 +45,19 @@ export interface ClientOptions {
   /** How wrong its clock is. */
   readonly skewMs: number
   readonly leaseMs: number
+  /** Where the driver writes down what it harms. */
+  readonly harms: string
+  /** Where copies of the store are made. */
+  readonly copies: string
 }
 
 /** Small, so that segments fill up often. */
 const SEGMENT_BYTES = 32_768
 const ROUND_MS = 20
+/** Between two copies of the store. */
+const COPY_MS = 3000
+/** How many generations of sessions of a copy are compared with what clients were told. */
+const COMPARED = 3
 
 export async function runClient(options: ClientOptions, done: Promise<void>): Promise<void> {
   const { name, role, store: address, servers, skewMs } = options
@@ -60,12 +82,15 @@ export async function runClient(options: ClientOptions, done: Promise<void>): Pr
   } else if (role.endsWith('follower')) {
     await follow(opened, history, options.begun, over.signal)
   } else {
-    const client = new Client(opened, history, random, name)
+    const client = new Client(opened, history, random, options)
     await client.goOn()
+    if (role.endsWith('keeper'))
+      await keep({ harms: options.harms, ask: (made) => client.ask(made), earlier: history.earlier, over: over.signal })
     while (!over.signal.aborted) {
       await client.ask(wish(role, random, `${name.replaceAll('-', 'x')}n${client.calls}`, options.begun))
       // The doctor reads every byte.
-      if (role === 'doctor') await sleep(random.int(200 * ROUND_MS))
+      if (role === 'copier') await sleep(COPY_MS, undefined, { signal: over.signal }).catch(() => undefined)
+      else if (role === 'doctor') await sleep(random.int(200 * ROUND_MS))
       else if (role === 'lister' || role === 'importer') await sleep(random.int(10 * ROUND_MS))
       else if (random.chance(0.2)) await sleep(random.int(ROUND_MS))
     }
@@ -90,21 +115,21 @@ class Client {
   readonly #opened: Opened
   readonly #history: HistoryFile
   readonly #random: Random
-  readonly #name: string
+  readonly #options: ClientOptions
   calls = 0
 
-  constructor(opened: Opened, history: HistoryFile, random: Random, name: string) {
+  constructor(opened: Opened, history: HistoryFile, random: Random, options: ClientOptions) {
     this.#opened = opened
     this.#history = history
     this.#random = random
-    this.#name = name
+    this.#options = options
     this.calls = history.calls
   }
 
   /** What the last life had begun and not been told the end of. Looks are not repeated: nobody heard their answer. */
   async goOn(): Promise<void> {
     for (const call of this.#history.open) {
-      if (call.kind === 'read' || call.kind === 'list' || call.kind === 'search' || call.kind === 'doctor') continue
+      if (isLook(call)) continue
       await this.#until(call.number, call, true)
     }
   }
@@ -130,19 +155,32 @@ class Client {
   }
 
   async #attempt(number: number, wanted: Wish): Promise<Answer> {
+    const asked = nowUs()
     try {
-      if (wanted.kind === 'doctor') return await doctorOf(this.#opened)
-      if (wanted.kind === 'import') return await importInto(this.#opened, wanted)
-      return await perform(this.#opened.any(), wanted, `${this.#name}#${number}`)
+      return { ...(await this.#perform(number, wanted)), asked }
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error
-      return { told: error.outcome === 'none' ? 'refused' : 'unknown', code: error.code }
+      return { told: error.outcome === 'none' ? 'refused' : 'unknown', code: error.code, asked }
     }
+  }
+
+  #perform(number: number, wanted: Wish): Promise<Answer> {
+    const { name, begun, store, copies } = this.#options
+    if (wanted.kind === 'doctor') return doctorOf(this.#opened)
+    if (wanted.kind === 'import') return importInto(this.#opened, wanted)
+    if (wanted.kind !== 'copy') return perform(this.#opened.any(), wanted, `${name}#${number}`)
+    const now = generationAt(begun)
+    const recent = Array.from({ length: Math.min(COMPARED, now + 1) }, (_, i) => now - i)
+    return copyAndVerify(
+      store,
+      copies,
+      recent.flatMap((generation) => sessionsOf(generation).talks),
+    )
   }
 }
 
 function isLook({ kind }: Wish): boolean {
-  return kind === 'read' || kind === 'list' || kind === 'search' || kind === 'doctor'
+  return kind === 'read' || kind === 'list' || kind === 'search' || kind === 'doctor' || kind === 'copy'
 }
 
 /** It may succeed if it is tried again. */

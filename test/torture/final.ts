@@ -2,19 +2,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Worker } from '../../src/commit/worker.ts'
+import { doctor } from '../../src/doctor/doctor.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { LIMITS } from '../../src/record/limits.ts'
 import type { Store } from '../../src/store/store.ts'
 import { answersOf } from '../catalog/answers.ts'
 import { Random } from '../simulation/random.ts'
-import { type Final, type FinalSession, GONE } from './check.ts'
+import type { FinalSession } from './case.ts'
+import { type Final, GONE } from './check.ts'
+import type { Found } from './history.ts'
 import { damageIn } from './looking.ts'
 import { tagOf } from './sessions.ts'
 import { SlowModel } from './slow-model.ts'
-import { messagesOf } from './wishes.ts'
+import { readAll } from './wishes.ts'
 
-/** Looks at the catalog before it looks at anything else: nothing but the catalog itself may bring it up to date. */
-export async function finalOf(store: Store, leaseMs: number): Promise<Final> {
+/** Long enough for a search to read the end of every session. */
+const LAG_MS = 30_000
+const LAG_POLL_MS = 50
+
+/**
+ * Looks at the catalog before it looks at anything else: nothing but the catalog itself may bring it up to date. But for sessions that were `harmed`: it does not know of
+ * that before somebody writes to them, or reads all of them.
+ */
+export async function finalOf(store: Store, leaseMs: number, harmed: readonly string[] = []): Promise<Final> {
+  for (const id of harmed) await touch(store, id)
   const worker = new Worker(store, { model: new SlowModel(new Random(1)), leaseMs, attempts: 10_000 })
   await worker.drain()
   const catalog = await compareCatalogs(store)
@@ -24,10 +35,19 @@ export async function finalOf(store: Store, leaseMs: number): Promise<Final> {
     for (const { session, messages } of memory.sources) sources.set(session, [...(sources.get(session) ?? []), ...messages])
   }
   const sessions = new Map<string, FinalSession>()
+  const unreadable: Found[] = []
   for (const status of ['ok', 'damaged', 'deleted'] as const) {
     for (let cursor: string | undefined; ; ) {
       const page = await store.list({ status, order: 'created', limit: LIMITS.pageSessions, ...(cursor === undefined ? {} : { cursor }) })
-      for (const { id } of page.sessions) sessions.set(id, await sessionOf(store, id, status === 'deleted', sources.get(id) ?? []))
+      for (const { id } of page.sessions) {
+        if (id.startsWith('reborn-')) continue
+        try {
+          sessions.set(id, await sessionOf(store, id, status === 'deleted', sources.get(id) ?? []))
+        } catch (error) {
+          if (!(error instanceof HoldfastError)) throw error
+          unreadable.push({ session: id, what: error.message })
+        }
+      }
       if (page.cursor === null) break
       cursor = page.cursor
     }
@@ -38,7 +58,17 @@ export async function finalOf(store: Store, leaseMs: number): Promise<Final> {
       if (sessions.get(session)?.status === 'ok') unfinished.push(`task ${id} is ${status}`)
     }
   }
-  return { sessions, catalog, damage: await damageIn(store), unfinished }
+  return { sessions, catalog, damage: [...unreadable, ...(await damageIn(store))], unfinished }
+}
+
+async function touch(store: Store, id: string): Promise<void> {
+  try {
+    await (await store.session(id)).describe({ metadata: { touched: true } })
+    for await (const _ of doctor(store, { session: id }));
+  } catch (error) {
+    // All of it was lost, or it cannot be read any more, which is found out below.
+    if (!(error instanceof HoldfastError)) throw error
+  }
 }
 
 /** A deleted one is restored to look into it: it can be until it is purged. */
@@ -53,7 +83,7 @@ async function sessionOf(store: Store, id: string, isDeleted: boolean, sources: 
     }
   }
   const { messageCount, parent, title } = await session.info()
-  const messages = await messagesOf(session)
+  const { messages } = await readAll(session)
   const tags = messages.map(({ tag }) => tag)
   const archives: { number: number; tags: string[] }[] = []
   for (const { number } of await session.archives()) {
@@ -67,15 +97,21 @@ async function sessionOf(store: Store, id: string, isDeleted: boolean, sources: 
 
 /** A few words are enough: every text has the same ones, but for its tag. */
 async function compareCatalogs(store: Store): Promise<string[]> {
+  const behind: string[] = []
   const ask = async (): Promise<unknown> => {
-    // What a search has not looked at yet is told; here it is to have looked at everything.
-    while ((await store.search('writerx0n1i0')).lag !== null) await sleep(50)
+    // What a search has not read yet is reported; here it is to have read everything.
+    for (const until = performance.now() + LAG_MS; ; await sleep(LAG_POLL_MS)) {
+      const { lag } = await store.search('writerx0n1i0')
+      if (lag !== null && performance.now() < until) continue
+      if (lag !== null) behind.push(`after ${LAG_MS} ms a search still lags behind by ${JSON.stringify(lag)}`)
+      break
+    }
     return answersOf(store, { words: ['writerx0n1i0', 'writerx1n2i0'] })
   }
   const [followed] = [await ask(), await store.rebuildCatalog()]
   const anew = await ask()
-  if (isDeepStrictEqual(followed, anew)) return []
-  return differences(followed as Record<string, unknown>, anew as Record<string, unknown>)
+  if (isDeepStrictEqual(followed, anew)) return behind
+  return behind.concat(differences(followed as Record<string, unknown>, anew as Record<string, unknown>))
 }
 
 function differences(one: Record<string, unknown>, other: Record<string, unknown>): string[] {

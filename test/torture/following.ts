@@ -1,13 +1,16 @@
 /** A follower: is shown every change of the sessions that are in use, from their beginning, and goes on behind the last one in its next life. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../../src/errors.ts'
-import type { HistoryFile } from './history.ts'
+import { type HistoryFile, nowUs } from './history.ts'
 import type { Opened } from './looking.ts'
 import { generationAt, sessionsOf, tagOf } from './sessions.ts'
+import { readAll } from './wishes.ts'
 
 const POLL_MS = 200
 /** How many generations of sessions are followed at once. */
 const FOLLOWED = 3
+/** How long it waits for the end of a session when the others are done. */
+const LAST_US = 20_000_000
 
 /** Until it is told to end, and has been shown everything that is there. */
 export async function follow(opened: Opened, history: HistoryFile, begun: number, over: AbortSignal): Promise<void> {
@@ -24,7 +27,8 @@ export async function follow(opened: Opened, history: HistoryFile, begun: number
     await sleep(POLL_MS)
   }
   for (const [session, ending] of following) {
-    while (!(await isAtEnd(opened, history, session))) await sleep(POLL_MS)
+    // What it still lacks by then is for the rules to judge.
+    for (const until = nowUs() + LAST_US; nowUs() < until && !(await isAtEnd(opened, history, session)); ) await sleep(POLL_MS)
     ending.abort()
   }
 }
@@ -36,12 +40,13 @@ function begin(opened: Opened, history: HistoryFile, id: string): AbortControlle
       try {
         const session = await opened.any().session(id)
         const after = history.cursors.get(id)
-        for await (const { messages, cursor } of session.follow({
+        for await (const { messages, cursor, type } of session.follow({
           ...(after === undefined ? { fromStart: true } : { after }),
           signal: ending.signal,
         })) {
           const tags = messages.map(({ message }) => tagOf(message))
-          history.show(id, tags, cursor)
+          if (type === 'reset') history.reset(id, cursor)
+          else history.show(id, tags, cursor)
         }
       } catch (error) {
         if (!(error instanceof HoldfastError)) throw error
@@ -52,11 +57,20 @@ function begin(opened: Opened, history: HistoryFile, id: string): AbortControlle
   return ending
 }
 
-/** Whether it was shown as many messages as there are. */
+/** Whether it was shown every message that is there, in order, and perhaps others that were lost since. */
 async function isAtEnd(opened: Opened, history: HistoryFile, id: string): Promise<boolean> {
   try {
-    const { totalMessageCount } = await (await opened.any().session(id)).info()
-    return history.shownOf(id) >= totalMessageCount
+    const session = await opened.any().session(id)
+    const { totalMessageCount } = await session.info()
+    const shown = history.shownOf(id)
+    if (shown.length === totalMessageCount) return true
+    if (shown.length < totalMessageCount && !history.wasReset(id)) return false
+    let next = 0
+    for (const { tag } of (await readAll(session)).messages) {
+      next = shown.indexOf(tag, next) + 1
+      if (next === 0) return false
+    }
+    return true
   } catch (error) {
     // A session that nobody made has nothing to show.
     return error instanceof HoldfastError && error.code === 'NOT_FOUND'

@@ -7,6 +7,7 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { Harm, Strike } from './harms.ts'
 
 /** Of a condition: the version that the session must still have, and the last message that was seen under it. */
 export interface Expectation {
@@ -30,6 +31,12 @@ export type Wish =
   | { readonly kind: 'list' }
   | { readonly kind: 'search'; readonly session: string; readonly tag: string }
   | { readonly kind: 'doctor' }
+  /** Lets a session continue without what a harm took. */
+  | { readonly kind: 'accept'; readonly session: string }
+  /** Copies the whole store while it is in use, and verifies the copy. */
+  | { readonly kind: 'copy' }
+  /** Deletes a session, purges it and creates it again. */
+  | { readonly kind: 'recreate'; readonly session: string }
 
 /** How far a client has seen a session: so many messages, and a digest of their tags, in order. */
 export interface Extent {
@@ -38,6 +45,15 @@ export interface Extent {
   /** Empty where only their number was told. */
   readonly digest: string
   readonly title: string | null
+  /** How many places were reported as damaged that nobody has accepted, and that somebody has. */
+  readonly damaged?: number
+  readonly accepted?: number
+}
+
+/** Something that the doctor calls damage. */
+export interface Found {
+  readonly session: string
+  readonly what: string
 }
 
 export interface Answer {
@@ -45,14 +61,18 @@ export interface Answer {
   readonly told: 'ok' | 'refused' | 'unknown'
   /** Of a refusal. */
   readonly code?: string
+  /** When the attempt was made that this answers; a call may be repeated many times. */
+  readonly asked?: number
   /** Of a commit: the number of its archive, unless there was nothing to archive. */
   readonly archive?: number
   /** Of whatever looks. */
   readonly seen?: readonly Extent[]
   /** Of a search: how many hits there were. */
   readonly hits?: number
-  /** Of the doctor: what it calls damage. */
-  readonly damage?: readonly string[]
+  /** Of the doctor, and of a copy. */
+  readonly damage?: readonly Found[]
+  /** Of an acceptance: how many gaps were accepted in this session so far. */
+  readonly gaps?: number
 }
 
 export type Call = Wish & Answer & { readonly client: string; readonly number: number; readonly begun: number; readonly ended: number }
@@ -62,17 +82,24 @@ interface Followed {
   readonly client: string
   readonly session: string
   readonly tags: readonly string[]
+  /** How often it had to begin again, because what it had been shown last was no longer there. */
+  readonly resets?: number
 }
 
 export interface History {
   readonly calls: readonly Call[]
   readonly followed: readonly Followed[]
+  /** What was done to the bytes of the store on purpose. */
+  readonly harms: readonly Harm[]
+  /** What was done to its processes. */
+  readonly strikes: readonly Strike[]
 }
 
 type Line =
   | { readonly call: number; readonly at: number; readonly wish: Wish }
   | { readonly answer: number; readonly at: number; readonly told: Answer }
   | { readonly shown: string; readonly tags: readonly string[]; readonly cursor: string }
+  | { readonly reset: string; readonly cursor: string }
 
 /** Microseconds. No jump of a wall clock moves it. */
 export function nowUs(): number {
@@ -83,15 +110,16 @@ export function nowUs(): number {
 export class HistoryFile {
   readonly #fd: number
   readonly #calls: readonly Call[]
-  /** Where each session was followed to, and how many messages were shown on the way. */
+  /** Where each session was followed to, and what was shown on the way. */
   readonly cursors = new Map<string, string>()
-  readonly #shown = new Map<string, number>()
+  readonly #shown = new Map<string, Map<string, readonly string[]>>()
+  readonly #resets = new Set<string>()
   #next: number
 
   constructor(path: string, client: string) {
     const lines = existsSync(path) ? linesOf(path) : []
     this.#calls = callsOf(client, lines)
-    for (const line of lines) if ('shown' in line) this.#note(line)
+    for (const line of lines) if ('shown' in line || 'reset' in line) this.#note(line)
     this.#next = this.#calls.length
     this.#fd = openSync(path, 'a')
     // The last life may have ended in the middle of a line.
@@ -107,8 +135,17 @@ export class HistoryFile {
     return this.#next
   }
 
-  shownOf(session: string): number {
-    return this.#shown.get(session) ?? 0
+  /** What earlier lives were told. */
+  get earlier(): readonly Call[] {
+    return this.#calls
+  }
+
+  shownOf(session: string): string[] {
+    return [...(this.#shown.get(session)?.values() ?? [])].flat()
+  }
+
+  wasReset(session: string): boolean {
+    return this.#resets.has(session)
   }
 
   begin(wish: Wish): number {
@@ -120,8 +157,17 @@ export class HistoryFile {
     this.#add({ answer: number, at: nowUs(), told })
   }
 
+  /** After a reset, a follower is shown some changes again: those count once. */
   show(session: string, tags: readonly string[], cursor: string): void {
-    const line = { shown: session, tags, cursor }
+    const isKnown = this.#shown.get(session)?.has(cursor) === true && this.#resets.has(session)
+    const line = { shown: session, tags: isKnown ? [] : tags, cursor }
+    this.#add(line)
+    if (isKnown) this.cursors.set(session, cursor)
+    else this.#note(line)
+  }
+
+  reset(session: string, cursor: string): void {
+    const line = { reset: session, cursor }
     this.#add(line)
     this.#note(line)
   }
@@ -130,9 +176,18 @@ export class HistoryFile {
     closeSync(this.#fd)
   }
 
-  #note({ shown, tags, cursor }: Extract<Line, { shown: string }>): void {
-    this.cursors.set(shown, cursor)
-    this.#shown.set(shown, this.shownOf(shown) + tags.length)
+  #note(line: Extract<Line, { cursor: string }>): void {
+    if ('reset' in line) {
+      this.cursors.set(line.reset, line.cursor)
+      this.#resets.add(line.reset)
+      return
+    }
+    const shown = this.#shown.get(line.shown) ?? new Map<string, readonly string[]>()
+    // Twice without a reset is for the rules to judge.
+    const key = shown.has(line.cursor) && line.tags.length > 0 ? `${line.cursor}+${shown.size}` : line.cursor
+    if (!shown.has(key)) shown.set(key, line.tags)
+    this.#shown.set(line.shown, shown)
+    this.cursors.set(line.shown, line.cursor)
   }
 
   #add(line: Line): void {
@@ -140,7 +195,12 @@ export class HistoryFile {
   }
 }
 
-export function readHistory(files: readonly { readonly client: string; readonly path: string }[]): History {
+/** Calls that somebody else wrote down so far. */
+export function readCalls(client: string, path: string): Call[] {
+  return existsSync(path) ? callsOf(client, linesOf(path)) : []
+}
+
+export function readHistory(files: readonly { readonly client: string; readonly path: string }[]): Pick<History, 'calls' | 'followed'> {
   const calls: Call[] = []
   const followed: Followed[] = []
   for (const { client, path } of files) {
@@ -149,7 +209,8 @@ export function readHistory(files: readonly { readonly client: string; readonly 
     calls.push(...callsOf(client, lines))
     const shown = new Map<string, string[]>()
     for (const line of lines) if ('shown' in line) shown.set(line.shown, [...(shown.get(line.shown) ?? []), ...line.tags])
-    for (const [session, tags] of shown) followed.push({ client, session, tags })
+    const resets = lines.flatMap((line) => ('reset' in line ? [line.reset] : []))
+    for (const [session, tags] of shown) followed.push({ client, session, tags, resets: resets.filter((one) => one === session).length })
   }
   return { calls: calls.sort((a, b) => a.begun - b.begun), followed }
 }

@@ -4,7 +4,7 @@ import { doctor } from '../../src/doctor/doctor.ts'
 import type { Store } from '../../src/store/store.ts'
 import { bytesSource } from '../../src/transfer/bytes.ts'
 import type { Importer } from '../../src/transfer/item.ts'
-import type { Answer, Wish } from './history.ts'
+import type { Answer, Found, Wish } from './history.ts'
 import { tagOf } from './sessions.ts'
 
 export interface Opened {
@@ -17,10 +17,10 @@ export async function doctorOf({ local }: Opened): Promise<Answer> {
   return { told: 'ok', damage: local === undefined ? [] : await damageIn(local) }
 }
 
-export async function damageIn(store: Store): Promise<string[]> {
-  const damage: string[] = []
+export async function damageIn(store: Store): Promise<Found[]> {
+  const damage: Found[] = []
   for await (const { severity, kind, session_id: session, segment, offset } of doctor(store)) {
-    if (severity === 'damage') damage.push(`${kind} in ${session} at ${segment}+${offset}`)
+    if (severity === 'damage') damage.push({ session: session ?? '', what: `${kind} at ${segment}+${offset}` })
   }
   return damage
 }

@@ -1,7 +1,7 @@
 /**
  * What a power cut leaves of a store in a directory: whatever was synced, as `faults.c` has written it down, and any part of the rest. Bytes behind the last
  * sync of a file are gone, or are zeros, from some point on; names that no sync of their directory has seen may be gone, with everything behind them. To be
- * done while no process is there. The feed is not of this boot any more, so it goes; the catalog is derived, and stays as it happens to be.
+ * done while no process is there. Watermarks are never synced, so any part of them may be lost with it. The feed is not of this boot any more, so it goes; the catalog is derived, and stays as it happens to be.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,6 +18,8 @@ export function cutPower({ store, syncs, random }: { readonly store: string; rea
   const safe = readSyncs(syncs)
   const sessions = join(store, 'sessions')
   if (existsSync(sessions)) cutDirectory(sessions, safe, random, lost)
+  const watermarks = join(store, 'watermarks')
+  if (existsSync(watermarks)) cutDirectory(watermarks, safe, random, lost)
   rmSync(join(store, 'feed'), { recursive: true, force: true })
   return lost
 }

@@ -1,6 +1,8 @@
 /** What goes wrong, and when: a list that a seed decides, however the processes that it hits may run. */
 import type { Random } from '../simulation/random.ts'
 import type { Fault } from './faults.ts'
+import type { HarmOrder } from './harm-order.ts'
+import type { HarmKind } from './harms.ts'
 
 /** `at`: milliseconds after the beginning. `place`, `way`: which one, by its number. */
 export type Trouble = { readonly at: number } & (
@@ -11,6 +13,7 @@ export type Trouble = { readonly at: number } & (
   | { readonly kind: 'fault'; readonly place: number; readonly fault: Fault; readonly every: number; readonly forMs: number }
   | { readonly kind: 'clock'; readonly place: number; readonly skewMs: number }
   | { readonly kind: 'kill database' }
+  | ({ readonly kind: 'harm' } & HarmOrder)
   | { readonly kind: 'cut' | 'reset' | 'slow'; readonly way: number; readonly forMs: number }
 )
 
@@ -24,6 +27,8 @@ export interface Possible {
   readonly clocks: boolean
   /** Longer than any lease. */
   readonly leaseMs: number
+  /** What can be done to the bytes of sessions. */
+  readonly harms: readonly HarmKind[]
 }
 
 const DAY_MS = 86_400_000
@@ -37,14 +42,34 @@ const FAULT_KINDS: readonly Fault[] = [
   'failing read',
 ]
 
+/** Everything that is harmed can be accepted, and used again, before the run is over. */
+const UNHARMED_MS = 12_000
+/** By then sessions have something that is old enough. */
+const FIRST_HARM_MS = 5000
+const HARM_SHARE = 0.14
+
 export function scheduleOf(random: Random, durationMs: number, possible: Possible): Trouble[] {
   const troubles: Trouble[] = []
   // Whoever has just begun is given a moment to do something that can be spoiled.
-  for (let at = 1500 + random.int(500); at < durationMs; at += 100 + random.int(900)) troubles.push({ at, ...oneOf(random, possible) })
+  for (let at = 1500 + random.int(500); at < durationMs; at += 100 + random.int(900)) {
+    const isHarm = random.chance(HARM_SHARE) && possible.harms.length > 0 && at > FIRST_HARM_MS && at < durationMs - UNHARMED_MS
+    troubles.push({ at, ...(isHarm ? harmOf(random, possible.harms) : oneOf(random, possible)) })
+  }
   return troubles
 }
 
 type Kind = Trouble extends infer T ? (T extends { at: number } ? Omit<T, 'at'> : never) : never
+
+function harmOf(random: Random, harms: readonly HarmKind[]): Kind {
+  return {
+    kind: 'harm',
+    harm: random.pick(harms),
+    which: random.float(),
+    where: random.float(),
+    how: random.float(),
+    forMs: 500 + random.int(4500),
+  }
+}
 
 function oneOf(random: Random, { places, ways, database, faults, clocks, leaseMs }: Possible): Kind {
   const place = random.int(places)

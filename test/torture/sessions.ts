@@ -11,6 +11,8 @@ export interface Sessions {
   readonly doomed: string
   /** Imported, by several at once. */
   readonly imported: string
+  /** Deleted, purged and created again, all the time. */
+  readonly reborn: string
 }
 
 /** The number of the set that is in use. `begun` is when the run began. */
@@ -23,6 +25,7 @@ export function sessionsOf(generation: number): Sessions {
     talks: [0, 1, 2].map((i) => `talk-${generation}-${i}`),
     doomed: `doomed-${generation}`,
     imported: `imported-${generation}`,
+    reborn: `reborn-${generation}`,
   }
 }
 

@@ -5,9 +5,7 @@ import type { Call, History } from './history.ts'
 /** Calls of other sessions explain nothing, unless the store as a whole is wrong. */
 export function shortest(history: History, final: Final, broken: Violation): readonly Call[] {
   const stays = (calls: readonly Call[]): boolean =>
-    check({ calls, followed: history.followed }, only(final, broken)).some(({ rule, session, what }) =>
-      isSame(broken, { rule, session, what }),
-    )
+    check({ ...history, calls }, only(final, broken)).some(({ rule, session, what }) => isSame(broken, { rule, session, what }))
   const all = history.calls.filter((call) => broken.session === '' || !('session' in call) || concerns(call, broken.session))
   // A rule that looks at two sessions needs both.
   let calls: readonly Call[] = stays(all) ? all : history.calls

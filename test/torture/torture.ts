@@ -12,9 +12,14 @@ import { openStore } from '../../src/store/open-store.ts'
 import { Random } from '../simulation/random.ts'
 import { check, type Final, type Violation } from './check.ts'
 import type { ClientOptions, Role } from './client.ts'
+import { harmCounts } from './damage-rules.ts'
 import { buildLibrary, FaultPage } from './faults.ts'
 import { finalOf } from './final.ts'
 import { type Ground, groundOf } from './ground.ts'
+import { FileHarm } from './harm-files.ts'
+import { HarmLog, readHarms } from './harm-log.ts'
+import type { Harmer } from './harm-order.ts'
+import { Harming } from './harming.ts'
 import { type History, nowUs, readHistory } from './history.ts'
 import { Place, startClient, startServing } from './place.ts'
 import { cutPower } from './power-cut.ts'
@@ -54,6 +59,9 @@ const CROWD: readonly Role[] = [
   'importer',
   'importer',
   'doctor',
+  'keeper',
+  'remote keeper',
+  'copier',
 ]
 const SERVERS = 2
 /** Short, so that many run out. */
@@ -83,6 +91,8 @@ class Run {
   readonly #library: string | undefined
   readonly #begun = nowUs()
   readonly #cuts: Random
+  readonly #log: HarmLog
+  readonly #harmer: Harmer | undefined
   #ports: number[] = []
 
   private constructor(ground: Ground, options: { readonly home: string; readonly seed: number; readonly tell: (line: string) => void }) {
@@ -91,6 +101,12 @@ class Run {
     this.#random = new Random(options.seed)
     this.#cuts = this.#random.fork()
     this.#tell = options.tell
+    this.#log = new HarmLog(join(options.home, 'harms.jsonl'))
+    const { directory } = ground
+    this.#harmer =
+      directory === undefined
+        ? undefined
+        : new FileHarm({ store: directory, aside: join(options.home, 'older'), syncs: this.#syncs, log: this.#log })
     const { library, reason } = buildLibrary(options.home)
     this.#library = library
     if (library === undefined) this.#tell(`no failing calls, and clocks are wrong only from the start of a process: ${reason}`)
@@ -113,6 +129,7 @@ class Run {
     for (const [i, port] of run.#ports.entries()) run.#add(`server-${i}`, (env) => startServing(run.#storeOf(i), port, env))
     const numbers = new Map<Role, number>()
     for (const role of CROWD) {
+      if ((role === 'copier' && ground.directory === undefined) || (role.endsWith('keeper') && run.#harmer === undefined)) continue
       const number = numbers.get(role) ?? 0
       numbers.set(role, number + 1)
       run.#addClient(`${role.replace(' ', '-')}-${number}`, role)
@@ -141,6 +158,7 @@ class Run {
       const options: ClientOptions = {
         ...{ name, role, history, servers, skewMs },
         ...{ seed: own.word(), begun: this.#begun, store: this.#storeOf(index), leaseMs: LEASE_MS },
+        ...{ harms: this.#log.path, copies: join(this.#home, 'copies') },
       }
       return startClient(options, env)
     })
@@ -165,13 +183,18 @@ class Run {
       faults: this.#library !== undefined && this.#ground.directory !== undefined,
       clocks: this.#library !== undefined,
       leaseMs: LEASE_MS,
+      harms: this.#harmer?.kinds ?? [],
     })
     writeFileSync(join(this.#home, 'schedule.jsonl'), troubles.map((trouble) => `${JSON.stringify(trouble)}\n`).join(''))
     const begun = performance.now()
     const lasting: Promise<void>[] = []
+    const keepers = this.#clients.filter(({ client }) => client.includes('keeper'))
+    const harming = this.#harmer && new Harming({ harmer: this.#harmer, log: this.#log.path, keepers: () => keepers, begun: this.#begun })
     for (const trouble of troubles) {
       await sleep(Math.max(0, begun + trouble.at - performance.now()))
-      const happening = this.#happen(trouble)
+      // Which names are safe is known by their paths, and those are not theirs now.
+      if (trouble.kind === 'power cut' && this.#harmer?.isSwapped === true) continue
+      const happening = trouble.kind === 'harm' ? this.#harm(harming, trouble) : this.#happen(trouble)
       // While the database is away, or nobody is there, nothing else can be told from that.
       if (trouble.kind === 'kill database' || trouble.kind === 'power cut') await happening
       else lasting.push(happening)
@@ -186,14 +209,24 @@ class Run {
       place.goOn()
       place.faults?.set(undefined)
     }
-    for (const isNext of [(one: Place) => !isServer(one) && !isFollower(one), isFollower, isServer]) {
+    // Whoever waits for a harmed session needs those who accept it.
+    const isKeeper = ({ name }: Place): boolean => name.includes('keeper')
+    const isWriter = (one: Place): boolean => !isServer(one) && !isFollower(one) && !isKeeper(one)
+    for (const isNext of [isWriter, isFollower, isKeeper, isServer]) {
       await Promise.all(this.#places.filter(isNext).map((place) => place.finish(PATIENCE_MS)))
     }
   }
 
-  async #happen(trouble: Trouble): Promise<void> {
+  async #harm(harming: Harming | undefined, trouble: Extract<Trouble, { kind: 'harm' }>): Promise<void> {
+    const done = await harming?.harm(trouble)
+    if (done === undefined) this.#count('harms that met no session')
+  }
+
+  /** Everything that may keep a process from writing its watermarks is written down with its times. */
+  async #happen(trouble: Exclude<Trouble, { kind: 'harm' }>): Promise<void> {
     const place = 'place' in trouble ? (this.#places[trouble.place] as Place) : undefined
     this.#count(trouble.kind)
+    const from = nowUs()
     if (trouble.kind === 'kill') place?.kill()
     else if (trouble.kind === 'kill all') for (const one of this.#places) one.kill()
     else if (trouble.kind === 'power cut') await this.#cutPower()
@@ -205,11 +238,12 @@ class Run {
       place?.goOn()
     } else if (trouble.kind === 'fault') {
       // What the doctor is told by a disk that fails is not damage of the store.
-      if (place?.name.startsWith('doctor') === true) return
+      if (place?.name.startsWith('doctor') === true || place?.name.startsWith('copier') === true) return
       place?.faults?.set(trouble.fault, trouble.every)
       await sleep(trouble.forMs)
       place?.faults?.set(undefined)
     } else await this.#troubleWay(trouble)
+    this.#log.strike({ kind: trouble.kind, place: place?.name ?? null, from, to: nowUs() })
   }
 
   async #cutPower(): Promise<void> {
@@ -246,16 +280,22 @@ class Run {
       faults?.close()
     }
     this.#tell('the histories are checked')
-    const history = readHistory(this.#clients)
+    const history: History = { ...readHistory(this.#clients), ...readHarms(this.#log.path) }
     for (const { kind, told } of history.calls) this.#count(`${kind} ${told}`)
     await using store = await openStore(this.#ground.store)
-    const final = await finalOf(store, LEASE_MS)
+    const final = await finalOf(store, LEASE_MS, [...new Set(history.harms.map(({ session }) => session))])
     const crashes = this.#places.flatMap(({ name, crashes: own }) =>
       own.map(({ code, signal, complaint }) => `${name} ended with ${code ?? signal}: ${complaint.slice(-1500)}`),
     )
     const violations = check(history, final)
     const { sessions } = final
-    const counts = { ...this.#counts, processes: this.#places.length, sessions: sessions.size, calls: history.calls.length }
+    const counts = {
+      ...this.#counts,
+      ...harmCounts(history),
+      processes: this.#places.length,
+      sessions: sessions.size,
+      calls: history.calls.length,
+    }
     return { violations, history, final, crashes, counts, home: this.#home }
   }
 }

@@ -1,6 +1,8 @@
 /** What clients want of a store, as a seed decides, and how each wish is carried out by whatever store or server there is. */
 import type { SessionApi, StoreApi } from '../../src/client/api.ts'
+import { HoldfastError } from '../../src/errors.ts'
 import { LIMITS } from '../../src/record/limits.ts'
+import type { DamagedPlace } from '../../src/store/damage.ts'
 import type { Random } from '../simulation/random.ts'
 import type { Role } from './client.ts'
 import { type Answer, digestOf, type Extent, nowUs, type Wish } from './history.ts'
@@ -12,8 +14,9 @@ type Made = Wish | ((store: StoreApi) => Promise<Wish | undefined>)
 export function wish(role: Role, random: Random, tag: string, begun: number): Made {
   // Late writers are what zombies are made of.
   const generation = Math.max(0, generationAt(begun) - (random.chance(0.1) ? 1 : 0))
-  const { talks, doomed, imported } = sessionsOf(generation)
+  const { talks, doomed, imported, reborn } = sessionsOf(generation)
   if (role === 'doctor') return { kind: 'doctor' }
+  if (role === 'copier') return { kind: 'copy' }
   if (role === 'importer') return { kind: 'import', session: imported, tags: importedTags(imported) }
   if (role === 'lister') return random.chance(0.5) ? { kind: 'list' } : (store) => findable(store, random.pick(talks))
   const session = random.chance(0.15) ? doomed : random.pick(talks)
@@ -28,6 +31,7 @@ export function wish(role: Role, random: Random, tag: string, begun: number): Ma
   if (choice < 0.755) return { kind: 'fork', session: random.pick(talks), child: `fork-${tag}` }
   if (choice < 0.76) return { kind: 'delete', session: doomed }
   if (choice < 0.762) return { kind: 'purge' }
+  if (choice < 0.77) return { kind: 'recreate', session: reborn }
   return { kind: 'read', session }
 }
 
@@ -55,7 +59,11 @@ async function findable(store: StoreApi, session: string): Promise<Wish | undefi
   return last === undefined ? undefined : { kind: 'search', session, tag: tagOf(last.message) }
 }
 
-export async function perform(store: StoreApi, wanted: Exclude<Wish, { kind: 'doctor' | 'import' }>, key: string): Promise<Answer> {
+export async function perform(
+  store: StoreApi,
+  wanted: Exclude<Wish, { kind: 'doctor' | 'import' | 'copy' }>,
+  key: string,
+): Promise<Answer> {
   if (wanted.kind === 'list') return { told: 'ok', seen: await listed(store) }
   if (wanted.kind === 'search') {
     const { hits, lag } = await store.search(wanted.tag, { session: wanted.session, kinds: ['message'], limit: 10 })
@@ -66,6 +74,8 @@ export async function perform(store: StoreApi, wanted: Exclude<Wish, { kind: 'do
     return { told: 'ok' }
   }
   const session = await store.session(wanted.session)
+  if (wanted.kind === 'accept') return { told: 'ok', gaps: (await session.acceptDamage({ key })).accepted.length }
+  if (wanted.kind === 'recreate') return recreate(store, session, key)
   if (wanted.kind === 'read') return { told: 'ok', seen: [await extentOf(session)] }
   if (wanted.kind === 'append') {
     const messages = wanted.tags.map((tag, i) => ({ role: 'user', content: contentOf(tag, bytesOf(tag)), ...(i === 1 ? { id: tag } : {}) }))
@@ -86,27 +96,60 @@ function bytesOf(tag: string): number {
   return number % 50 === 7 ? 60_000 : number % 10 === 3 ? 4000 : 60
 }
 
-async function extentOf(session: SessionApi): Promise<Extent> {
-  const tags = (await messagesOf(session)).map(({ tag }) => tag)
-  const { title } = await session.info()
-  return { session: session.id, count: tags.length, digest: digestOf(tags), title }
+export async function extentOf(session: SessionApi): Promise<Extent> {
+  const { messages, damage } = await readAll(session)
+  const tags = messages.map(({ tag }) => tag)
+  const { title, status } = await session.info()
+  const accepted = damage.filter((place) => place.accepted === true).length
+  const damaged = Math.max(damage.length - accepted, status === 'damaged' ? 1 : 0)
+  return { session: session.id, count: tags.length, digest: digestOf(tags), title, damaged, accepted }
 }
 
-/** All messages, archived ones too, in order. */
-export async function messagesOf(session: Pick<SessionApi, 'messages'>): Promise<{ readonly id: string; readonly tag: string }[]> {
-  const all: { id: string; tag: string }[] = []
+interface Whole {
+  readonly messages: { readonly id: string; readonly tag: string }[]
+  readonly damage: DamagedPlace[]
+}
+
+/** All messages, archived ones too, in order; and what is missing. */
+export async function readAll(session: Pick<SessionApi, 'messages'>): Promise<Whole> {
+  const whole: Whole = { messages: [], damage: [] }
   for (let after: string | undefined; ; ) {
     const from = after === undefined ? ({ from: 'start' } as const) : { after }
     const page = await session.messages({ limit: LIMITS.pageMessages, archived: true, ...from })
-    all.push(...page.messages.map(({ id, message }) => ({ id, tag: tagOf(message) })))
+    whole.messages.push(...page.messages.map(({ id, message }) => ({ id, tag: tagOf(message) })))
+    whole.damage.push(...page.damage)
     after = page.messages.at(-1)?.id
-    if (!page.more || after === undefined) return all
+    if (!page.more || after === undefined) return whole
   }
+}
+
+/** Whatever of this is refused was done by another client. */
+async function recreate(store: StoreApi, session: SessionApi, key: string): Promise<Answer> {
+  const steps = [
+    () => session.delete(),
+    async () => {
+      for await (const _ of store.purge({ olderThanMs: 0 }));
+    },
+    () => store.create({ id: session.id }),
+    () => session.append({ role: 'user', content: contentOf(key, 60) }),
+    async () => void (await session.info()),
+  ]
+  for (const step of steps) {
+    try {
+      await step()
+    } catch (error) {
+      if (!(error instanceof HoldfastError) || !['NOT_FOUND', 'CONFLICT', 'ALREADY_EXISTS'].includes(error.code)) throw error
+    }
+  }
+  return { told: 'ok' }
 }
 
 async function listed(store: StoreApi): Promise<Extent[]> {
   const { sessions } = await store.list({ limit: 12 })
   return sessions
-    .filter(({ id }) => !id.startsWith('fork-'))
-    .map(({ id, totalMessageCount, title }) => ({ session: id, count: totalMessageCount, digest: '', title }))
+    .filter(({ id }) => !id.startsWith('fork-') && !id.startsWith('reborn-'))
+    .map(({ id, totalMessageCount, title, status }) => ({
+      ...{ session: id, count: totalMessageCount, digest: '', title },
+      damaged: status === 'damaged' ? 1 : 0,
+    }))
 }

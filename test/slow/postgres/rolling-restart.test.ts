@@ -11,7 +11,8 @@ import { connect } from '../../../src/client/index.ts'
 import { SCHEMA_VERSION } from '../../../src/engines/postgres/migrate.ts'
 import { emptyDatabase, withClient } from '../../postgres/database.ts'
 import { ServerProcess } from '../../server/process.ts'
-import { check, type FinalSession } from '../../torture/check.ts'
+import type { FinalSession } from '../../torture/case.ts'
+import { check } from '../../torture/check.ts'
 import { type Answer, type Call, digestOf, nowUs, type Wish } from '../../torture/history.ts'
 
 const SESSIONS = ['a', 'b']
@@ -136,6 +137,6 @@ test('no append is lost, doubled or refused for good while servers of two versio
     sessions.set(id, { parent: null, status: 'ok', tags, archives: [], live: tags, title: null, extracted: [] })
   }
   const calls = scene.calls.sort((one, other) => one.begun - other.begun)
-  expect(check({ calls, followed: [] }, { sessions, catalog: [], damage: [], unfinished: [] })).toEqual([])
+  expect(check({ calls, followed: [], harms: [], strikes: [] }, { sessions, catalog: [], damage: [], unfinished: [] })).toEqual([])
   expect((await store.search('parcel')).hits.length).toBe(20)
 })

@@ -17,7 +17,8 @@ import { makeNamespace, type Namespace } from '../../postgres/namespace.ts'
 import { type BreakableWay, startProxy } from '../../postgres/proxy.ts'
 import { type PostgresServer, startServer, stopProcess } from '../../postgres/server.ts'
 import { ServerProcess } from '../../server/process.ts'
-import { check, type FinalSession } from '../../torture/check.ts'
+import type { FinalSession } from '../../torture/case.ts'
+import { check } from '../../torture/check.ts'
 import { type Answer, type Call, digestOf, nowUs, type Wish } from '../../torture/history.ts'
 
 const SERVERS = 4
@@ -220,7 +221,7 @@ test('one history explains what all clients of four servers saw, whatever was ki
   const sessions = new Map<string, FinalSession>()
   for (const id of SESSIONS) sessions.set(id, await finalOf(store, id))
   const calls = world.calls.sort((a, b) => a.begun - b.begun)
-  expect(check({ calls, followed: [] }, { sessions, catalog: [], damage: [], unfinished: [] })).toEqual([])
+  expect(check({ calls, followed: [], harms: [], strikes: [] }, { sessions, catalog: [], damage: [], unfinished: [] })).toEqual([])
   expect(calls.filter(({ kind }) => kind === 'append').length).toBeGreaterThan(100)
   expect(world.troubles.cutLink > 0).toBe(netns.available)
 })

@@ -1,0 +1,89 @@
+/** Losses that a tortured store met: a second one after an acceptance, and files that another session's take the place of while they are followed. */
+import { mkdtemp, readdir, rename, rm, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { journalName } from '../../src/engine/names.ts'
+import { openStore } from '../../src/index.ts'
+import type { Store } from '../../src/store/store.ts'
+
+let directory: string
+let stores: Store[]
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'holdfast-in-use-'))
+  stores = []
+})
+
+afterEach(async () => {
+  for (const store of stores) await store.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function open(): Promise<Store> {
+  const store = await openStore(directory)
+  stores.push(store)
+  return store
+}
+
+async function write(id: string, contents: readonly string[]): Promise<void> {
+  const store = await openStore(directory)
+  for (const content of contents) await (await store.session(id)).append({ role: 'user', content })
+  await store.close()
+}
+
+function folder(id: string): string {
+  return join(directory, 'sessions', journalName('default', id))
+}
+
+async function last(id: string): Promise<string> {
+  const files = (await readdir(folder(id))).filter((file) => file.endsWith('.jsonl')).toSorted()
+  return join(folder(id), files.at(-1) as string)
+}
+
+async function swap(one: string, other: string): Promise<void> {
+  const aside = `${folder(one)}-aside`
+  await rename(folder(one), aside)
+  await rename(folder(other), folder(one))
+  await rename(aside, folder(other))
+}
+
+test('a read reports a segment that vanished after an earlier loss was accepted', async () => {
+  await write('talk', ['one', 'two', 'three'])
+  await truncate(await last('talk'), 900)
+  await (await (await open()).session('talk')).acceptDamage()
+  await write('talk', ['four', 'five'])
+  await rm(await last('talk'))
+  const session = await (await open()).session('talk')
+  expect((await session.info()).status).toBe('damaged')
+  expect((await session.messages()).damage).toContainEqual(expect.objectContaining({ reason: 'vanished', position: expect.any(Number) }))
+  expect((await session.messages()).damage.some(({ accepted }) => accepted !== true)).toBe(true)
+  await expect(session.append({ role: 'user', content: 'six' })).rejects.toMatchObject({ code: 'DAMAGED' })
+  await session.acceptDamage()
+  await session.append({ role: 'user', content: 'six' })
+  expect((await session.info()).status).toBe('ok')
+})
+
+test.each([
+  ['from the start', { fromStart: true }],
+  ['from now', {}],
+])('a follower %s of a session whose files were swapped is not shown the messages of another session', async (_, options) => {
+  await write('talk', ['of talk'])
+  await write('other', ['of other', 'of other', 'of other', 'of other'])
+  const session = await (await open()).session('talk')
+  const shown: unknown[] = []
+  const over = new AbortController()
+  const following = (async () => {
+    for await (const { messages } of session.follow({ ...options, signal: over.signal })) {
+      shown.push(...messages.map(({ message }) => message.content))
+    }
+  })().catch((error: unknown) => error)
+  await session.append({ role: 'user', content: 'of talk' })
+  while (shown.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await swap('talk', 'other')
+  // A write to the session that is in its place wakes the follower up.
+  await write('third', ['anything'])
+  expect(await following).toMatchObject({ code: 'DAMAGED' })
+  over.abort()
+  expect(new Set(shown)).toEqual(new Set(['of talk']))
+})
