@@ -1,8 +1,8 @@
 /** What was read of the segment at the end of a journal: whether it is still there, and still the end. */
 import type { Journal } from '../engine/port.ts'
-import { intactCrc } from '../record/line.ts'
+import { intactCrc, type Line } from '../record/line.ts'
 
-/** The last record that counted in a segment, or its checkpoint. */
+/** The last record of a segment, or its checkpoint. */
 interface LastLine {
   readonly at: number
   readonly end: number
@@ -25,6 +25,11 @@ export class ReadSoFar {
   begin(): void {
     this.opened = undefined
     this.last = undefined
+  }
+
+  /** This intact line is the last one that was read. */
+  endsWith({ at, bytes }: Line): void {
+    this.last = { at, end: at + bytes.length + 1, crc: intactCrc(bytes) as string }
   }
 
   /**

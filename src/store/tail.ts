@@ -14,6 +14,7 @@ import type { Model } from './model.ts'
 import { ReadSoFar } from './read-so-far.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { startOf } from './start.ts'
+import { least, Unsynced } from './unsynced.ts'
 
 /**
  * A stretch of a journal that could not be read as what was written. `vanished`: its bytes are no longer there. `identity`: the files belong to
@@ -58,8 +59,6 @@ export class Tail<S> {
   damage: Damage[] = []
   /** What this journal has lost, and no one has accepted: nothing may be placed in it. */
   loss: Loss | undefined
-  /** False if what was read last could not be made durable. */
-  barrier = true
   /** The append point. */
   end = 0
 
@@ -86,14 +85,12 @@ export class Tail<S> {
   #grown = false
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
-  /** Segments with lines that were read and not synced. */
-  readonly #unsynced = new Set<number>()
-  /** A sync failed: lines from here on may not be on the disk, though they can be read. */
-  #suspectFrom: number | undefined
+  readonly #unsynced: Unsynced
 
   constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness, isNamed }: TailOptions = {}) {
     this.#journal = journal
     this.#read = new ReadSoFar(journal)
+    this.#unsynced = new Unsynced(journal)
     this.#model = model
     this.#readsKeys = readsKeys
     this.#witness = witness
@@ -145,7 +142,7 @@ export class Tail<S> {
   }
 
   get suspect(): boolean {
-    return this.#suspectFrom !== undefined
+    return this.#unsynced.suspectFrom !== undefined
   }
 
   /** Its seal says that lines in front of it may not be on the disk, and nothing carries them yet. */
@@ -155,8 +152,8 @@ export class Tail<S> {
 
   /** From where on the next segment must carry: also what this segment carries itself, if it was never synced. */
   get suspectFrom(): number | undefined {
-    if (this.#suspectFrom === undefined) return undefined
-    return this.#suspectFrom <= this.segment ? Math.min(this.#suspectFrom, this.#fold.carriedFrom) : this.#suspectFrom
+    const { suspectFrom } = this.#unsynced
+    return suspectFrom !== undefined && suspectFrom <= this.segment ? Math.min(suspectFrom, this.#fold.carriedFrom) : suspectFrom
   }
 
   /**
@@ -195,7 +192,7 @@ export class Tail<S> {
     const rooted = await this.#loadSegments(segments)
     const { seal } = this.#fold
     const loaded = {
-      ...{ state: this.state, start, end: this.end, rooted: rooted && !this.#isBlank(start), vanished },
+      ...{ state: this.state, start, end: this.end, rooted, vanished },
       illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
       accepted: seal !== undefined && seal.next > seal.end,
     }
@@ -216,17 +213,11 @@ export class Tail<S> {
     return false
   }
 
-  /** A checkpoint that says nothing, behind the start, was written by who was about to accept that the start is lost, and did not come to it. */
-  #isBlank(start: number | undefined): boolean {
-    if (start === undefined || start === 0 || this.#model.mayStartAt === undefined) return false
-    return JSON.stringify(this.#model.checkpoint(this.state)) === JSON.stringify(this.#model.checkpoint(this.#model.initial))
-  }
-
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
   unload(error?: unknown): void {
     this.#loaded = false
     this.#unsynced.clear()
-    if (error instanceof HoldfastError && error.details.reason === 'sync failed') this.#suspectAt(error)
+    this.#unsynced.suspect(error)
   }
 
   /** Reads what others wrote. True if there was something. Not durable yet, and where it need not be `confirmed`, perhaps of a segment that is not the last. */
@@ -294,14 +285,16 @@ export class Tail<S> {
 
   /** Whether everything that was taken in is durable. */
   get durable(): boolean {
-    return this.#unsynced.size === 0
+    return this.#unsynced.empty
   }
 
-  async makeDurable(): Promise<void> {
-    for (const segment of [...this.#unsynced].sort((a, b) => a - b)) {
-      this.barrier = await this.#journal.sync(segment)
-      this.#unsynced.delete(segment)
-    }
+  makeDurable(): Promise<void> {
+    return this.#unsynced.sync()
+  }
+
+  /** False if what was read last could not be made durable. */
+  get barrier(): boolean {
+    return this.#unsynced.barrier
   }
 
   /**
@@ -324,8 +317,7 @@ export class Tail<S> {
         await this.#journal.sync(this.segment)
         this.#unsynced.delete(this.segment)
       } catch (error) {
-        if (!(error instanceof HoldfastError) || error.details.reason !== 'sync failed') throw error
-        this.#suspectAt(error)
+        if (!this.#unsynced.suspect(error)) throw error
         from = this.suspectFrom
       }
     }
@@ -357,7 +349,7 @@ export class Tail<S> {
     // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
     // late to count, and is carried into the segment after this one.
     const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)
-    this.#suspectFrom = late && this.#suspectFrom !== undefined ? from : undefined
+    this.#unsynced.suspectFrom = late && this.suspect ? from : undefined
   }
 
   async #loadFrom(
@@ -433,7 +425,7 @@ export class Tail<S> {
       this.#covered = this.segment
     }
     if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
-    else if (verdict.kind === 'checkpoint') this.#read.last = { at: line.at, end: line.at + line.bytes.length + 1, crc: verdict.crc }
+    else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
       const copy = this.#copies.count(verdict, this.damage)
@@ -454,14 +446,4 @@ export class Tail<S> {
   #reportDamage({ at, length, as }: Omit<Damaged, 'kind'>): void {
     if (this.damage.length < 1000) this.damage.push({ segment: this.segment, at, length, as })
   }
-
-  #suspectAt(error: HoldfastError): void {
-    const from = typeof error.details.from === 'number' ? error.details.from : (error.details.segment as number)
-    this.#suspectFrom = least(this.#suspectFrom, from)
-  }
-}
-
-function least(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b
-  return Math.min(a, b)
 }

@@ -86,7 +86,7 @@ interface Alarm extends Found {
   readonly call: Call
 }
 
-export function* alarmsIn(calls: readonly Call[]): Generator<Alarm> {
+function* alarmsIn(calls: readonly Call[]): Generator<Alarm> {
   for (const call of calls) {
     if (call.code === 'DAMAGED' && 'session' in call) yield { call, session: call.session, what: 'refused' }
     for (const { session, damaged = 0 } of call.seen ?? []) if (damaged > 0) yield { call, session, what: `in ${damaged} places` }

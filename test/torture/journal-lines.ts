@@ -86,7 +86,7 @@ function recordOf(id: string, at: number, type: string | undefined, { messages, 
   }
 }
 
-export function parsed(line: string): Fields {
+function parsed(line: string): Fields {
   if (!line.startsWith('{')) return {}
   try {
     return JSON.parse(line) as Fields

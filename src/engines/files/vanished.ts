@@ -55,7 +55,10 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
   try {
     const lead = mark.start === segment ? 0 : 1
     const around = await open.file.read(mark.start - segment - lead, mark.end - mark.start + lead)
-    if (lookOf(mark, around) !== 'gone') return undefined
+    const look = lookOf(mark, around)
+    // If the file is cut after this and grows again, whoever reads beyond this place notices.
+    if (look === 'intact') open.remember(mark.start - lead, around)
+    if (look !== 'gone') return undefined
     return (await isVoid(mark, segments, index, contents)) ? undefined : Math.min(mark.start, open.ownEnd)
   } catch (error) {
     throw unreadable(error, 'The journal')

@@ -10,7 +10,7 @@ import type { Seen } from './model.ts'
 export type Kind = 'append' | 'read' | 'create' | 'delete' | 'purge' | 'lease' | 'accept' | 'close'
 
 /** `accepted`: this attempt accepted a loss. `nothing`: there was none to accept. */
-export type Told = 'done' | 'duplicate' | 'read' | 'accepted' | 'nothing' | 'refused' | 'none' | 'unknown' | 'died'
+type Told = 'done' | 'duplicate' | 'read' | 'accepted' | 'nothing' | 'refused' | 'none' | 'unknown' | 'died'
 
 export interface Wish {
   readonly key: string

@@ -7,18 +7,7 @@ import type { Random } from '../random.ts'
  * `roll back`: a file has an older content again. `replace`: the same content in another file. `linked`: a backup holds the file by another name, and
  * it is removed or replaced. `watermarks`: files of watermarks are cut or removed.
  */
-export const HARMS = [
-  'cut',
-  'regrow',
-  'delete',
-  'delete directory',
-  'behead',
-  'swap',
-  'roll back',
-  'replace',
-  'linked',
-  'watermarks',
-] as const
+const HARMS = ['cut', 'regrow', 'delete', 'delete directory', 'behead', 'swap', 'roll back', 'replace', 'linked', 'watermarks'] as const
 export type Harm = (typeof HARMS)[number]
 
 /** What a run is about, so that few seeds are needed to meet it. */

@@ -76,8 +76,8 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: VANISHED,
-        find: "if (lookOf(mark, around) !== 'gone') return undefined",
-        replace: "if (lookOf(mark, around) !== 'gone' || open.ownEnd >= mark.end) return undefined",
+        find: "if (look !== 'gone') return undefined",
+        replace: "if (look !== 'gone' || open.ownEnd >= mark.end) return undefined",
       },
     ],
   },
@@ -103,8 +103,8 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: VANISHED,
-        find: "if (lookOf(mark, around) !== 'gone') return undefined",
-        replace: "if (lookOf(mark, around) !== 'gone' || index < segments.length - 1) return undefined",
+        find: "if (look !== 'gone') return undefined",
+        replace: "if (look !== 'gone' || index < segments.length - 1) return undefined",
       },
     ],
   },
