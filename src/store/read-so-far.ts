@@ -41,7 +41,8 @@ export class ReadSoFar {
     const known = this.opened
     this.opened = opened
     if (known === undefined || (known === opened && end === next)) return true
-    if (this.last === undefined) return next === segment
+    // Nothing was found in it that could be missing by now.
+    if (this.last === undefined) return known === opened || next === segment
     return this.isLastLineThere(segment)
   }
 
