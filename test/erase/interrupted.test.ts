@@ -52,7 +52,11 @@ function dying(after: number): { disk: Disk; died: () => boolean } {
     await unsynced.overwrite(path, offset, was, Buffer.concat([bytes.subarray(0, half), was.subarray(half)]))
     throw dead()
   }
-  return { disk: { ...unsynced, open, overwrite }, died: () => left < 0 }
+  const makeDirectory: Disk['makeDirectory'] = async (path) => {
+    live()
+    return unsynced.makeDirectory(path)
+  }
+  return { disk: { ...unsynced, open, overwrite, makeDirectory }, died: () => left < 0 }
 }
 
 async function storeOn(path: string, disk: Disk): Promise<Store> {

@@ -185,7 +185,7 @@ describe('F34 index and data disagree: the catalog is made anew, never trusted',
     expect(await found(again)).toEqual(['m a'])
   })
 
-  test('a session was put back to an older state, and went on from there', async () => {
+  test('a session was put back to an older state, and continues from there once that was accepted', async () => {
     const store = await open()
     await fill(store, 'a')
     const backup = join(parent, 'backup')
@@ -197,10 +197,11 @@ describe('F34 index and data disagree: the catalog is made anew, never trusted',
     rmSync(join(directory, 'sessions'), { recursive: true })
     cpSync(backup, join(directory, 'sessions'), { recursive: true })
     const again = await open()
-    await (await again.session('a')).append({
-      id: 'new',
-      content: 'another needle, which is quite a bit longer than the one that was lost',
-    })
+    const old = await again.session('a')
+    const message = { id: 'new', content: 'another needle, which is quite a bit longer than the one that was lost' }
+    await expect(old.append(message)).rejects.toMatchObject({ code: 'DAMAGED' })
+    await old.acceptDamage()
+    await old.append(message)
     expect(await found(again)).toEqual(['m a', 'new'])
     expect((await again.list()).sessions).toMatchObject([{ id: 'a', messageCount: 2 }])
   })

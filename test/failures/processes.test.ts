@@ -80,7 +80,9 @@ test('F11 stale lock: after kill -9 the next process goes on at once, and nothin
   }
   const pids = children.map(({ pid }) => String(pid))
   for (const name of await readdir(place().directory, { recursive: true })) {
-    expect(name).toMatch(/^(holdfast\.json|reserve|feed(\/.*)?|sessions(\/[0-9a-f]+)*(\/session-[0-9a-f]+(\/\d{16}\.(jsonl|ids))?)?)$/)
+    expect(name).toMatch(
+      /^(holdfast\.json|reserve|feed(\/.*)?|watermarks(\/\.?[0-9a-f]{2}\.[0-9a-f-]{36}(\.tmp)?)?|sessions(\/[0-9a-f]+)*(\/session-[0-9a-f]+(\/\d{16}\.(jsonl|ids))?)?)$/,
+    )
     for (const pid of pids) expect(name.split(/[/.-]/)).not.toContain(pid)
   }
   expect(JSON.parse(await readFile(join(place().directory, 'holdfast.json'), 'utf8'))).not.toHaveProperty('pid')

@@ -1,4 +1,4 @@
-import { appendFile, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { makeWorld } from '../simulation/world.ts'
@@ -13,8 +13,14 @@ async function threeNotes(): Promise<{ path: string; bytes: Buffer }> {
   const { engine, replica } = await place().open()
   for (const note of ['one', 'two', 'three']) await replica.submit(write(note))
   await engine.close()
+  await forgetWatermarks()
   const [[name, bytes]] = [...(await place().segments())] as [[string, Buffer]]
   return { path: join(place().directory, name), bytes }
+}
+
+/** A writer that dies inside its write leaves no watermark for it. */
+function forgetWatermarks(): Promise<void> {
+  return rm(join(place().directory, 'watermarks'), { recursive: true })
 }
 
 test('F1 torn tail: every whole record is kept, the tear is reported, and appending goes on', async () => {
@@ -86,6 +92,7 @@ test('F2 glued records: a record that is appended behind a fragment is read back
     expect(found.notes, `a fragment of ${length} bytes`).toEqual(['one', 'two', 'three', 'four'])
     expect(found.damage).toEqual([{ segment: 0, at: bytes.length, length: length + 1, as: 'torn' }])
     await engine.close()
+    await forgetWatermarks()
   }
 })
 

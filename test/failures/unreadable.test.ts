@@ -115,7 +115,8 @@ describe('F5 damage read as empty: a write never replaces what could not be read
     }
     const before = await place().segments()
     const { replica } = await place().open()
-    await expect(replica.read()).rejects.toMatchObject({ code: 'DAMAGED' })
+    expect((await replica.read()).state).not.toContain('one')
+    expect(replica.damage).toContainEqual(expect.objectContaining({ at: 0, as: 'vanished' }))
     await expect(replica.submit(write('seven'))).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
     expect(await place().segments()).toEqual(before)
   })
@@ -128,7 +129,7 @@ describe('F5 damage read as empty: a write never replaces what could not be read
     for (const lost of [join(place().directory, name), join(place().directory, 'sessions')]) {
       await rename(lost, `${place().directory}/away`)
       await journal.close()
-      await expect(replica.submit(write('two'))).rejects.toMatchObject({ code: 'UNREADABLE', outcome: 'none' })
+      await expect(replica.submit(write('two'))).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
       expect((await place().segments()).size).toBe(0)
       await rename(`${place().directory}/away`, lost)
     }
@@ -142,6 +143,9 @@ describe('F5 damage read as empty: a write never replaces what could not be read
     const garbage = Buffer.from(bytes.map((byte) => (byte === 0x0a ? byte : byte ^ 0x55)))
     await writeFile(join(place().directory, name), garbage)
     const { journal, replica } = await place().open()
+    await expect(replica.submit(write('three'))).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
+    expect(await readFile(join(place().directory, name))).toEqual(garbage)
+    await replica.accept(() => ({ type: 'damage.acknowledged', payload: {} }))
     await replica.submit(write('three'))
     expect((await readFile(join(place().directory, name))).subarray(0, garbage.length).equals(garbage)).toBe(true)
     const { notes, damage } = await inspect(journal)
