@@ -53,10 +53,26 @@ test('after a restart of the machine, a list looks at every session', async () =
   expect(await counts()).toEqual([1, 1, 2])
 })
 
-test('a session whose files are gone is no longer listed once every session was looked at', async () => {
-  const sessions = join(directory, 'sessions')
-  const gone = readdirSync(sessions, { recursive: true, encoding: 'utf8' }).find((name) => /\/b-[0-9a-f]{32}$/.test(name)) as string
-  rmSync(join(sessions, gone), { recursive: true })
+test('a session whose files are gone is listed as damaged once every session was looked at', async () => {
+  removeFiles('b')
+  await store.rebuildCatalog()
+  expect((await store.list()).sessions.map(({ id, status }) => [id, status]).sort()).toEqual([
+    ['a', 'ok'],
+    ['b', 'damaged'],
+  ])
+})
+
+test('a session of which nothing is left, no watermark either, is no longer listed once every session was looked at', async () => {
+  await store.close()
+  removeFiles('b')
+  rmSync(join(directory, 'watermarks'), { recursive: true })
+  store = await openStore(directory)
   await store.rebuildCatalog()
   expect(await counts()).toEqual([1])
 })
+
+function removeFiles(id: string): void {
+  const sessions = join(directory, 'sessions')
+  const names = readdirSync(sessions, { recursive: true, encoding: 'utf8' })
+  rmSync(join(sessions, names.find((name) => new RegExp(`/${id}-[0-9a-f]{32}$`).test(name)) as string), { recursive: true })
+}

@@ -100,11 +100,14 @@ export class Watermarks {
 
   /** Names of journals that have watermarks, shard by shard. A name may come more than once. Watermarks that cannot be read say nothing. */
   async *names(): AsyncGenerator<{ readonly shard: string; readonly names: readonly string[] }> {
+    // First: what is written down meanwhile is in the files.
+    const pending = [...this.#pending.keys()]
     const files = await this.#list().catch(() => [])
-    for (const shard of new Set(files.map((file) => file.slice(0, 2)))) {
+    for (const shard of new Set([...files.map((file) => file.slice(0, 2)), ...pending.map(shardOf)])) {
       const read = await this.#read(shard, files).catch(() => undefined)
-      const all = read?.files.flatMap((file) => [...file.all().values()]) ?? []
-      yield { shard, names: all.map(({ name }) => name).filter((name) => name !== undefined) }
+      const written = read?.files.flatMap((file) => [...file.all().values()]) ?? []
+      const names = written.map(({ name }) => name).filter((name) => name !== undefined)
+      yield { shard, names: [...names, ...pending.filter((name) => shardOf(name) === shard)] }
     }
   }
 
