@@ -29,6 +29,8 @@ interface PlacedLine {
   readonly attempt: string | undefined
   /** Where a seal for a purge ends; otherwise 0. */
   readonly purgesTo: number
+  /** Where the journal continues after a seal that accepts a loss; otherwise 0. */
+  readonly continuesAt: number
 }
 
 interface LostLine extends PlacedLine {
@@ -187,10 +189,12 @@ export class Ledger {
     return harms.some((harm) => harm <= ended && !acceptances.some((one) => one.begun > harm && one.ended < begun))
   }
 
-  /** The epoch that a journal was in last. */
+  /** The epoch that a journal was in last. A seal that accepts a loss begins the next one, also before there is a segment of it. */
   epochOf(index: number): number {
     const journal = this.journals[index] as JournalTruth
-    return epochOf(Math.max(this.segmentsOf(journal).at(-1) ?? 0, ...[...journal.marks.values()].map(({ start }) => start)))
+    const marked = [...journal.marks.values()].map(({ start }) => start)
+    const continued = [...this.linesOf(journal).values()].map(({ continuesAt }) => continuesAt)
+    return epochOf(Math.max(this.segmentsOf(journal).at(-1) ?? 0, ...marked, ...continued))
   }
 
   /** Whether the files of a journal were tampered with between two steps. */
@@ -220,9 +224,10 @@ export class Ledger {
       const segment = Number(path.slice(-22, -6))
       for (const { at, bytes } of splitLines(file.read(0, file.size), segment).lines) {
         if (intactCrc(bytes) === undefined) continue
-        const { pos, id, attempt, why } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Record<string, string>>
-        if (Number(pos) === at)
-          lines.set(at, { segment, idHash: crc32(id as string), attempt, purgesTo: why === 'purge' ? at + bytes.length + 1 : 0 })
+        const { pos, id, attempt, why, next } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Record<string, string>>
+        const end = at + bytes.length + 1
+        const placed = { segment, idHash: crc32(id as string), attempt, purgesTo: why === 'purge' ? end : 0, continuesAt: Number(next ?? 0) }
+        if (Number(pos) === at) lines.set(at, placed)
       }
     }
     return lines
