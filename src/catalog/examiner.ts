@@ -148,13 +148,13 @@ export class Examiner implements Examining {
     if (!tail.loaded) await tail.load()
     while (await tail.pull());
     try {
-      await tail.makeDurable()
+      await tail.unsynced.sync()
     } catch (error) {
       // Nobody else may ever write to it in this thread, and without that nothing of it could be shown again.
       await this.#replicas.once(name).replica.carry(error)
       tail.unload()
       await tail.load()
-      await tail.makeDurable()
+      await tail.unsynced.sync()
     }
     if (keep) {
       this.#tails.delete(name)

@@ -56,6 +56,11 @@ export interface Seal {
   readonly from?: number
 }
 
+/** Whether a seal accepts a loss: then the journal continues in the next epoch, from what is left. */
+export function isAcceptance(seal: Seal | undefined): boolean {
+  return seal !== undefined && seal.next > seal.end
+}
+
 /**
  * Lines are carried from the segment before, hardly ever from further back. A carried line that is no longer remembered counts again,
  * at the same position and with the same meaning.

@@ -111,6 +111,7 @@ export class Group {
   #end: number
   #prev: string
   #bytes = Buffer.alloc(0)
+  #last: Place | undefined
 
   /** `prev` is the crc of the last record that counted before this place. */
   constructor(at: number, prev: string) {
@@ -125,6 +126,11 @@ export class Group {
 
   get length(): number {
     return this.#end - this.at
+  }
+
+  /** The last line: the second copy, if the last record is written twice. */
+  get last(): Place | undefined {
+    return this.#last
   }
 
   get bytes(): Buffer {
@@ -155,7 +161,8 @@ export class Group {
     const crc = hex(crc32(bytes.subarray(begin, end)))
     end += bytes.write(`${CRC_KEY}${crc}"}\n`, end, 'latin1')
     this.#end = this.at + end
-    return { at, end: this.#end, crc }
+    this.#last = { at, end: this.#end, crc }
+    return this.#last
   }
 
   #makeRoom(length: number): void {
@@ -195,13 +202,17 @@ export interface CheckpointDraft {
   /** Lines of the segment before that follow it verbatim, because their own place may not be on the disk. */
   readonly carries: number
   readonly state: JsonObject
+  /** True if the state is not that of the journal, because its beginning is lost and nobody has accepted that yet. */
+  readonly unrooted?: boolean
 }
 
 /** One checkpoint line, with its newline. `sealing` must be ready. */
 export function encodeCheckpoint(draft: CheckpointDraft, sealing?: Sealing): Buffer {
-  const { base, id, at, prev, carries } = draft
+  const { base, id, at, prev, carries, unrooted = false } = draft
+  const flag = unrooted ? { unrooted } : {}
   const { sealed, state } = sealing === undefined ? { sealed: undefined, state: draft.state } : sealing.state(draft)
-  return encodeWithCrc(wellFormed(JSON.stringify({ v: FORMAT_VERSION, id, at, type: 'checkpoint', sealed, base, carries, state, prev })))
+  const checkpoint = { v: FORMAT_VERSION, id, at, type: 'checkpoint', sealed, base, carries, ...flag, state, prev }
+  return encodeWithCrc(wellFormed(JSON.stringify(checkpoint)))
 }
 
 /** A line of its own, with its newline: a JSON object that has at least one field, closed by the checksum of all before it. */

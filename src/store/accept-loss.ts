@@ -7,7 +7,7 @@
 import { type Clock, isoTime } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Journal } from '../engine/port.ts'
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { Draft } from '../record/record.ts'
 import { nextEpoch } from '../record/watermark.ts'
@@ -28,8 +28,21 @@ export interface Acceptance<S> {
 
 /** Returns the loss, or undefined if there is none, for example because another process accepted it first. */
 export async function acceptLoss<S>(acceptance: Acceptance<S>): Promise<Loss | undefined> {
-  const { tail, races, requireKnown } = acceptance
   let accepted: Loss | undefined
+  const onAccepted = (loss: Loss): void => {
+    accepted = loss
+  }
+  try {
+    await untilNothingIsLost(acceptance, onAccepted)
+    return accepted
+  } catch (error) {
+    // It stands; only the next segment is not there yet.
+    throw accepted === undefined ? error : withOutcomeUnknown(error)
+  }
+}
+
+async function untilNothingIsLost<S>(acceptance: Acceptance<S>, onAccepted: (loss: Loss) => void): Promise<void> {
+  const { tail, races, requireKnown } = acceptance
   let from = Number.POSITIVE_INFINITY
   for (let race = 0; race <= races; race++) {
     tail.unload()
@@ -40,11 +53,11 @@ export async function acceptLoss<S>(acceptance: Acceptance<S>): Promise<Loss | u
     if (!tail.writable) {
       requireKnown()
       await tail.roll(true)
-    } else if (loss === undefined) return accepted
+    } else if (loss === undefined) return
     else {
       // A checkpoint that was written here in the meantime does not make up for a lost beginning.
       from = Math.min(from, loss.from)
-      if (await place(acceptance, { ...loss, from })) accepted = { ...loss, from }
+      if (await place(acceptance, { ...loss, from })) onAccepted({ ...loss, from })
     }
   }
   throw new HoldfastError('UNAVAILABLE', 'Other processes kept writing to this journal. Nothing was accepted; try again.')

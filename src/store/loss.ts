@@ -39,16 +39,10 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
     const from = nextEpoch(end, end)
     return vanished !== undefined && vanished.to > from ? { from, to: vanished.to, as: 'vanished' } : undefined
   }
-  const startsLate = start !== undefined && (!rooted || isBlankAt(model, state, start) || model.mayStartAt?.(state, start) === false)
+  const startsLate = start !== undefined && (!rooted || model.mayStartAt?.(state, start) === false)
   if (vanished === undefined && !startsLate && !illegible) return undefined
   const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)
   return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
-}
-
-/** A checkpoint that says nothing, behind the start, was written by a process that was about to accept that the start is lost, and ended before. */
-function isBlankAt<S>(model: Model<S>, state: S, start: number): boolean {
-  if (start === 0 || model.mayStartAt === undefined) return false
-  return JSON.stringify(model.checkpoint(state)) === JSON.stringify(model.checkpoint(model.initial))
 }
 
 /** Where a line is that is not at its own position: `ahead` of it if bytes before it are missing, `behind` it if others wrote first. */

@@ -98,7 +98,10 @@ export class Replica<S> {
 
   /** The state of the journal as it is now. `barrier` is false where it could not be made durable first. */
   read(): Promise<{ state: S; barrier: boolean }> {
-    return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({ state, barrier: this.#tail.barrier }))
+    return this.submit({ readOnly: true, decide: (state) => ({ answer: state }) }).then((state) => ({
+      state,
+      barrier: this.#tail.unsynced.barrier,
+    }))
   }
 
   /**
@@ -242,7 +245,7 @@ export class Replica<S> {
       if (plan.placed.length === 0) {
         // What was loaded after it was asked for is as new as it must be.
         if (!(fleeting && loadedNow) && (await tail.pull())) continue
-        if (!fleeting) await tail.makeDurable()
+        if (!fleeting) await tail.unsynced.sync()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }
@@ -271,7 +274,7 @@ export class Replica<S> {
       try {
         if (appended.placed < bytes.length) return await this.#settleSome(waiting, plan, appended.placed, appended.refusal)
         if (!accepted) tail.accept(plan, { synced: !fleeting })
-        if (!tail.durable && !fleeting) await tail.makeDurable()
+        if (!tail.unsynced.empty && !fleeting) await tail.unsynced.sync()
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       } catch (error) {
@@ -283,7 +286,7 @@ export class Replica<S> {
   /** Part of a group stands. Settles what comes before the first record that does not; that one is refused, or tried again. */
   async #settleSome(waiting: Waiting<S>[], plan: Plan<S>, placed: number, refusal: HoldfastError | undefined): Promise<Waiting<S>[]> {
     await this.#tail.pull()
-    await this.#tail.makeDurable()
+    await this.#tail.unsynced.sync()
     const stands = plan.planned.findIndex(({ place }) => place !== undefined && place.end > plan.group.at + placed)
     // Only the seal behind the last operation is missing.
     const settled = stands === -1 ? plan.planned.length : stands

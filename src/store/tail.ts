@@ -4,7 +4,7 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Counted, countedAt, type Damaged, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
+import { type Counted, countedAt, type Damaged, isAcceptance, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
@@ -61,6 +61,8 @@ export class Tail<S> {
   loss: Loss | undefined
   /** The append point. */
   end = 0
+  /** What was taken in and is not durable yet. */
+  readonly unsynced: Unsynced
 
   #fold = new JournalFold(0)
   readonly #copies = new LostCopies()
@@ -77,6 +79,8 @@ export class Tail<S> {
   readonly #read: ReadSoFar
   /** The seal of the segment before. */
   #lastSeal: Seal | undefined
+  /** The state before the first record is known. */
+  #rooted = true
   /** An intact line was met that is not at its place. One ahead of it was moved there: no writer is ever too early. */
   #displaced: Displaced | undefined
   /** A file was replaced or cut while the journal was loaded. */
@@ -85,12 +89,11 @@ export class Tail<S> {
   #grown = false
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
-  readonly #unsynced: Unsynced
 
   constructor(journal: Journal, model: Model<S>, { readsKeys = true, witness, isNamed }: TailOptions = {}) {
     this.#journal = journal
     this.#read = new ReadSoFar(journal)
-    this.#unsynced = new Unsynced(journal)
+    this.unsynced = new Unsynced(journal)
     this.#model = model
     this.#readsKeys = readsKeys
     this.#witness = witness
@@ -142,7 +145,7 @@ export class Tail<S> {
   }
 
   get suspect(): boolean {
-    return this.#unsynced.suspectFrom !== undefined
+    return this.unsynced.suspectFrom !== undefined
   }
 
   /** Its seal says that lines in front of it may not be on the disk, and nothing carries them yet. */
@@ -152,7 +155,7 @@ export class Tail<S> {
 
   /** From where on the next segment must carry: also what this segment carries itself, if it was never synced. */
   get suspectFrom(): number | undefined {
-    const { suspectFrom } = this.#unsynced
+    const { suspectFrom } = this.unsynced
     return suspectFrom !== undefined && suspectFrom <= this.segment ? Math.min(suspectFrom, this.#fold.carriedFrom) : suspectFrom
   }
 
@@ -189,12 +192,12 @@ export class Tail<S> {
     }
     // Before the last segment is read: that one should stay open.
     const start = await startOf(this.#journal, segments)
-    const rooted = await this.#loadSegments(segments)
+    await this.#loadSegments(segments)
     const { seal } = this.#fold
     const loaded = {
-      ...{ state: this.state, start, end: this.end, rooted, vanished },
+      ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
       illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
-      accepted: seal !== undefined && seal.next > seal.end,
+      accepted: isAcceptance(seal),
     }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
     if (this.loss !== undefined) {
@@ -205,19 +208,19 @@ export class Tail<S> {
     return segments
   }
 
-  /** Loads from the last segment that tells the state before it. False if none does: then what records say by themselves is loaded. */
-  async #loadSegments(segments: readonly number[]): Promise<boolean> {
-    for (let i = segments.length - 1; i >= 0; i--) if (await this.#loadFrom(segments, i)) return true
-    if (segments.length > 0) await this.#loadFrom(segments, 0, { unrooted: true })
-    else this.#begin(0, Number.POSITIVE_INFINITY)
-    return false
+  /** Loads from the last segment that tells the state before it. If none does, what records say by themselves is loaded. */
+  async #loadSegments(segments: readonly number[]): Promise<void> {
+    for (let i = segments.length - 1; i >= 0; i--) if (await this.#loadFrom(segments, i)) return
+    if (segments.length === 0) this.#begin(0, Number.POSITIVE_INFINITY)
+    else await this.#loadFrom(segments, 0, { unrooted: true })
+    this.#rooted = segments.length === 0
   }
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
   unload(error?: unknown): void {
     this.#loaded = false
-    this.#unsynced.clear()
-    this.#unsynced.suspect(error)
+    this.unsynced.clear()
+    this.unsynced.suspect(error)
   }
 
   /** Reads what others wrote. True if there was something. Not durable yet, and where it need not be `confirmed`, perhaps of a segment that is not the last. */
@@ -231,7 +234,7 @@ export class Tail<S> {
       this.#known = true
       if (!(await this.#read.isSame(this.segment, this.#next, chunk))) return this.#loadAnew()
       for (const line of chunk.lines) this.#take(line)
-      if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
+      if (chunk.lines.length > 0) this.unsynced.add(this.segment)
       news ||= chunk.lines.length > 0 || this.end !== chunk.end
       const stuck = chunk.next === this.#next
       this.#next = chunk.next
@@ -241,7 +244,7 @@ export class Tail<S> {
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
         // Whoever accepted a loss may know less, or more, of this journal than was read here. Nor need whoever made the next segment know that
         // this one was cut.
-        if (seal.next > seal.end || !(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
+        if (isAcceptance(seal) || !(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
         this.#enter(seal.next)
       } else if (seal !== undefined) return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end)
@@ -264,9 +267,9 @@ export class Tail<S> {
     const last = placed.slice(counted.length).map(countedAt)
     for (const record of [...counted, ...last]) {
       this.#fold.accept(record)
-      this.#read.last = record
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
+    this.#read.last = group.last ?? this.#read.last
     this.#grown = true
     this.keys.addAll(keys)
     for (const record of last) this.keys.add(record)
@@ -274,27 +277,13 @@ export class Tail<S> {
     this.#known = true
     this.end = group.at + group.length
     this.#next = this.end
-    if (synced) this.#unsynced.delete(this.segment)
-    else this.#unsynced.add(this.segment)
+    if (synced) this.unsynced.delete(this.segment)
+    else this.unsynced.add(this.segment)
   }
 
   /** What was placed now is in this opening of the segment. */
   restsOn(opened: number | undefined): void {
     this.#read.opened = opened ?? this.#read.opened
-  }
-
-  /** Whether everything that was taken in is durable. */
-  get durable(): boolean {
-    return this.#unsynced.empty
-  }
-
-  makeDurable(): Promise<void> {
-    return this.#unsynced.sync()
-  }
-
-  /** False if what was read last could not be made durable. */
-  get barrier(): boolean {
-    return this.#unsynced.barrier
   }
 
   /**
@@ -305,7 +294,7 @@ export class Tail<S> {
     // If the seal is no longer there, others may write where it was, and the journal must not continue behind it. Where the epoch changes, what was
     // read before may have vanished since.
     const { seal: last } = this.#fold
-    if (last !== undefined && ((last.next > last.end && this.#grown) || !(await this.#read.isLastLineThere(this.segment)))) {
+    if (last !== undefined && ((isAcceptance(last) && this.#grown) || !(await this.#read.isLastLineThere(this.segment)))) {
       await this.#loadAnew()
       return
     }
@@ -315,9 +304,9 @@ export class Tail<S> {
     if (from === undefined && this.#fold.seal !== undefined) {
       try {
         await this.#journal.sync(this.segment)
-        this.#unsynced.delete(this.segment)
+        this.unsynced.delete(this.segment)
       } catch (error) {
-        if (!this.#unsynced.suspect(error)) throw error
+        if (!this.unsynced.suspect(error)) throw error
         from = this.suspectFrom
       }
     }
@@ -331,6 +320,7 @@ export class Tail<S> {
         at: this.#fold.lastAt,
         prev: this.#fold.prev,
         carries: carried.length,
+        unrooted: !this.#rooted && !isAcceptance(seal),
         state: this.#model.checkpoint(this.state),
       },
       sealing,
@@ -342,14 +332,14 @@ export class Tail<S> {
       Buffer.concat([...checkpoints, ...carried.map(({ bytes }) => bytes)].flatMap((line) => [LEAD_IN, line])),
       { urgent },
     )
-    this.#unsynced.clear()
+    this.unsynced.clear()
     if (from !== undefined) await carryErasures(this.#journal, first, from, carried)
     // Whoever places something in it, or shows it, looks whether it is the last one. What is carried must not be put where nobody looks.
     await this.pull({ confirmed: carried.length > 0 })
     // Who did not know that a sync had failed may have been first, and placed records without them: then what is carried here came too
     // late to count, and is carried into the segment after this one.
     const late = carried[0] !== undefined && (this.segment !== first || this.#fold.carriedFrom > carried[0].at)
-    this.#unsynced.suspectFrom = late && this.suspect ? from : undefined
+    this.unsynced.suspectFrom = late && this.suspect ? from : undefined
   }
 
   async #loadFrom(
@@ -380,7 +370,7 @@ export class Tail<S> {
         this.#take(line)
         if (!this.#fold.rooted && !this.#fold.fresh) return false
       }
-      if (chunk.lines.length > 0) this.#unsynced.add(this.segment)
+      if (chunk.lines.length > 0) this.unsynced.add(this.segment)
       const done = chunk.next === this.#next || chunk.next >= chunk.end
       this.#next = chunk.next
       this.end = chunk.end
@@ -394,6 +384,7 @@ export class Tail<S> {
     this.#covered = segment
     this.keys = new SegmentKeys(this.#model)
     this.damage = []
+    this.#rooted = true
     this.#read.begin()
     this.#displaced = undefined
     this.#grown = false
@@ -423,6 +414,7 @@ export class Tail<S> {
     if (this.#fold.root !== undefined && this.#fold.root !== root) {
       this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
       this.#covered = this.segment
+      this.#rooted = this.#fold.root.unrooted !== true
     }
     if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
     else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)

@@ -226,7 +226,13 @@ export class Ledger {
         if (intactCrc(bytes) === undefined) continue
         const { pos, id, attempt, why, next } = JSON.parse(Buffer.from(bytes).toString()) as Partial<Record<string, string>>
         const end = at + bytes.length + 1
-        const placed = { segment, idHash: crc32(id as string), attempt, purgesTo: why === 'purge' ? end : 0, continuesAt: Number(next ?? 0) }
+        const placed = {
+          segment,
+          idHash: crc32(id as string),
+          attempt,
+          purgesTo: why === 'purge' ? end : 0,
+          continuesAt: Number(next ?? 0),
+        }
         if (Number(pos) === at) lines.set(at, placed)
       }
     }

@@ -291,7 +291,7 @@ class HarmRun {
     this.#hand.unswap()
     for (const journal of journals) {
       const { loss } = await this.#lastAttempt(journal, 'read')
-      this.#checkBeginning(journal, loss !== undefined)
+      await this.#checkBeginning(journal, loss !== undefined)
       if (loss !== undefined) await this.#accept(journal)
       const [created, appended, read] = await this.#lastAttempts(journal, ['create', 'append', 'read'])
       if (loss?.as === 'identity') continue
@@ -326,7 +326,7 @@ class HarmRun {
   }
 
   /** Early segments that somebody removed must not look purged. */
-  #checkBeginning(journal: number, reported: boolean): void {
+  async #checkBeginning(journal: number, reported: boolean): Promise<void> {
     const { beginning, purgedTo } = this.#ledger.journals[journal] as Ledger['journals'][number]
     if (beginning === undefined || reported || purgedTo >= beginning.to) return
     // Also one of which nobody heard the end.
@@ -334,8 +334,14 @@ class HarmRun {
       (attempt) => attempt.journal === journal && attempt.kind === 'accept' && attempt.ended > beginning.step,
     )
     if (accepts.some(({ told }) => told !== 'none' && told !== 'nothing')) return
-    if (this.#bornBefore(journal, beginning.to))
-      this.#find('a lost beginning was not reported', `journal ${journal}: before ${beginning.to}`)
+    if (!this.#bornBefore(journal, beginning.to)) return
+    // What was in those segments may have been carried into a later one.
+    const left = new Set((await this.#read())[journal]?.map(({ attempt }) => attempt))
+    const missing = this.#attempts.find(
+      ({ journal: own, told, kind, at, name }) =>
+        own === journal && told === 'done' && kind !== 'lease' && at < beginning.to && !left.has(name),
+    )
+    if (missing !== undefined) this.#find('a lost beginning was not reported', `journal ${journal}: ${missing.name} at ${missing.at}`)
   }
 
   /** Whether the incarnation that a journal is in began before a position: then nothing in front of it may be missing. */
