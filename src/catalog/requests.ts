@@ -16,6 +16,8 @@ import type { KnownDue } from './known-due.ts'
 /** What can be asked for. Unless a call says otherwise, it first applies the changes that were acknowledged before it. Rejects with CatalogUnavailable. */
 export interface CatalogRequests {
   list(query: ListQuery & { readonly count: boolean }): Promise<{ readonly rows: readonly ListedRow[]; readonly total: number | null }>
+  /** Damaged sessions, as far as is known already. */
+  damaged(query: Omit<ListQuery, 'status'>): Promise<readonly ListedRow[]>
   /** After a second with what there is by then; `lag` tells what is missing. */
   search(query: SearchQuery): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }>
   tasks(query: TaskQuery): Promise<readonly TaskRow[]>

@@ -79,6 +79,10 @@ export class CatalogService implements CatalogRequests {
     }))
   }
 
+  async damaged(query: Omit<ListQuery, 'status'>): Promise<ListedRow[]> {
+    return (await this.#open()).indexer.catalog.list({ ...query, status: 'damaged' })
+  }
+
   search(query: SearchQuery): Promise<{ found: FoundDocument[]; lag: Lag | null }> {
     const { clock } = this.#options
     const until = clock.monotonicMs() + SEARCH_WAIT_MS

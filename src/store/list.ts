@@ -60,7 +60,7 @@ export async function list(parts: StoreParts, options: ListOptions): Promise<Lis
   }
 }
 
-function filterOf(space: string, options: ListOptions): Omit<ListQuery, 'limit' | 'order'> {
+export function filterOf(space: string, options: ListOptions): Omit<ListQuery, 'limit' | 'order'> {
   const { query = '', tag, owner, workspace, parent, model, metadata = {}, status, from, to, order = 'updated', cursor } = options
   if (Object.keys(metadata).length > LIMITS.listedFields)
     throw invalid(`A list can be filtered by ${LIMITS.listedFields} fields of metadata at most.`)

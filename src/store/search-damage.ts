@@ -1,9 +1,11 @@
 /** Which sessions a search may have missed something in: those that the catalog has as damaged. Nothing of them is read. */
+import type { ListedRow } from '../engine/catalog.ts'
+import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { reasonOf } from './damage-scan.ts'
 import { Handle } from './handle.ts'
-import { list } from './list.ts'
+import { filterOf, type ListOptions } from './list.ts'
 import type { StoreParts } from './parts.ts'
 import type { SearchOptions } from './search.ts'
 
@@ -18,8 +20,8 @@ interface SearchDamage {
 export async function searchDamage(parts: StoreParts, { session, tag, owner }: SearchOptions): Promise<SearchDamage> {
   const scope = { ...(tag === undefined ? {} : { tag }), ...(owner === undefined ? {} : { owner }) }
   if (session === undefined) {
-    const { sessions, cursor } = await list(parts, { ...scope, status: 'damaged', limit: MOST })
-    return { damage: sessions.map(({ id }) => placeIn(parts, id)), moreDamage: cursor !== null }
+    const rows = await damaged(parts, scope, MOST + 1)
+    return { damage: rows.slice(0, MOST).map(({ id }) => placeIn(parts, id)), moreDamage: rows.length > MOST }
   }
   const damage: DamagedPlace[] = []
   for (const id of await withParents(parts, session)) if (await isDamaged(parts, id)) damage.push(placeIn(parts, id))
@@ -33,12 +35,11 @@ async function withParents(parts: StoreParts, session: string): Promise<Set<stri
 }
 
 async function isDamaged(parts: StoreParts, id: string): Promise<boolean> {
-  for (let cursor: string | undefined; ; ) {
-    const page = await list(parts, { query: id, status: 'damaged', ...(cursor === undefined ? {} : { cursor }) })
-    if (page.sessions.some((one) => one.id === id)) return true
-    if (page.cursor === null) return false
-    cursor = page.cursor
-  }
+  return (await damaged(parts, { query: id }, LIMITS.pageSessions)).some((row) => row.id === id)
+}
+
+function damaged(parts: StoreParts, options: Pick<ListOptions, 'query' | 'tag' | 'owner'>, limit: number): Promise<readonly ListedRow[]> {
+  return parts.catalog.ask('damaged', { ...filterOf(parts.space, options), order: 'updated', limit })
 }
 
 /** Where its first damage is, if this process has loaded the session. */

@@ -68,6 +68,7 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
 }
 
 async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {
+  if (await isBehindSeal(mark, segments[index - 1], contents)) return true
   for (const [i, segment] of segments.slice(index + 1).entries()) {
     const successor = segments[index + i + 2] ?? Number.POSITIVE_INFINITY
     if (await carries(contents.verdicts(segment, successor), mark)) return true
@@ -78,6 +79,17 @@ async function isVoid(mark: Watermark, segments: readonly number[], index: numbe
     if (await holdsRecord(contents.verdicts(segment, segments[i + 1] as number))) return false
   }
   return true
+}
+
+/** What was placed behind the seal of a segment has positions that the next segment uses, too. It never counted. */
+async function isBehindSeal(mark: Watermark, before: number | undefined, contents: Contents): Promise<boolean> {
+  const open = before === undefined ? undefined : await contents.hold(before)
+  if (open === undefined) return false
+  try {
+    return lookOf(mark, await open.file.read(mark.start - open.first, mark.end - mark.start)) === 'intact'
+  } finally {
+    open.release()
+  }
 }
 
 async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {
