@@ -1,12 +1,13 @@
 /** One write to a segment, and how its end is looked at before and after it. */
+import type { Outcome } from '../../errors.ts'
 import { unwritable } from './failures.ts'
 import type { Segment } from './segment.ts'
 
-export function endOf(open: Segment): number | undefined {
+export function endOf(open: Segment, outcome: Outcome = 'none'): number | undefined {
   try {
     return open.end
   } catch (error) {
-    throw unwritable(error, 'The journal')
+    throw unwritable(error, 'The journal', outcome)
   }
 }
 

@@ -392,7 +392,7 @@ export class FilesJournal implements Journal {
   /** The group is not simply there. What stands of it, and why the rest does not. */
   async #look(open: Segment, at: number, group: Uint8Array, { written, failure }: Attempt, options: AppendOptions): Promise<Appended> {
     const placed = await this.#placed(open, at, group)
-    if (placed > 0 && endOf(open) === undefined) throw replaced()
+    if (placed > 0 && endOf(open, 'unknown') === undefined) throw replaced()
     if (placed === group.length) return { moved: false, placed }
     const full = isFull(failure) || (failure === undefined && written < group.length)
     // With the reserve released, an urgent group is worth another attempt, like one that lost a race.

@@ -9,10 +9,12 @@ const VANISHED = 'src/engines/files/vanished.ts'
 const WATERMARKS = 'src/engines/files/watermarks.ts'
 const FILE = 'src/engines/files/watermark-file.ts'
 const SEGMENT = 'src/engines/files/segment.ts'
+const REACH = 'src/engines/files/reach.ts'
 const TAIL = 'src/store/tail.ts'
 const REPLICA = 'src/store/replica.ts'
 
-const SECOND_CHECK = "if (options.accepting !== true && !this.#isVerified(open)) await this.#verify(open, 'unknown')"
+const FIRST_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')"
+const SECOND_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'unknown')"
 
 export const HARM_MUTANTS: readonly Mutant[] = [
   {
@@ -23,7 +25,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: JOURNAL,
-        find: 'if (stands && synced !== undefined) this.#mark(group, at, open.verified)',
+        find: 'if (stands && synced !== undefined) this.#reach.mark(group, at, open)',
         replace:
           'if (stands && synced !== undefined) this.#parts.watermarks.add(this.name, { start: at, end: open.ownEnd, idHash: 0 }, open.verified)',
       },
@@ -55,16 +57,16 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     harm: 'busy',
     edits: [
       {
-        file: JOURNAL,
-        find: '    const known = await this.#parts.watermarks.of(this.name).catch(() => undefined)\n',
+        file: REACH,
+        find: '    const known = await this.#watermarks.of(this.#name).catch(() => undefined)\n',
         replace:
-          '    const before = new Map<number, Buffer>()\n    for (const first of await this.#segments()) {\n      const open = await this.#holdCurrent(first)\n      if (open === undefined) continue\n      before.set(first, await open.file.read(0, open.file.stat().size))\n      open.release()\n    }\n    const known = await this.#parts.watermarks.of(this.name).catch(() => undefined)\n',
+          '    const before = new Map<number, Buffer>()\n    for (const first of await this.#contents.segments()) {\n      const open = await this.#contents.hold(first)\n      if (open === undefined) continue\n      before.set(first, await open.file.read(0, open.file.stat().size))\n      open.release()\n    }\n    const known = await this.#watermarks.of(this.#name).catch(() => undefined)\n',
       },
       {
-        file: JOURNAL,
-        find: '      segments: () => this.#segments(),\n      hold: (segment) => this.#holdCurrent(segment),\n',
+        file: REACH,
+        find: 'findVanished(known.marks, this.#contents)',
         replace:
-          '      segments: async () => [...before.keys()].sort((a, b) => a - b),\n      hold: async (segment: number) => {\n        const bytes = before.get(segment)\n        if (bytes === undefined) return undefined\n        return { file: { read: async (at: number, length: number) => bytes.subarray(Math.max(0, at), at + length) }, ownEnd: segment + bytes.length, release: () => {} } as unknown as Segment\n      },\n',
+          'findVanished(known.marks, {\n      ...this.#contents,\n      segments: async () => [...before.keys()].sort((a, b) => a - b),\n      hold: async (segment: number) => {\n        const bytes = before.get(segment)\n        if (bytes === undefined) return undefined\n        return { file: { read: async (at: number, length: number) => bytes.subarray(Math.max(0, at), at + length) }, ownEnd: segment + bytes.length, first: segment, remember: () => true, release: () => {} } as unknown as Segment\n      },\n    })',
       },
     ],
   },
@@ -126,7 +128,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     bug: 'It collided with late watermarks, and with positions that were acknowledged and not written down yet.',
     seed: 1,
     harm: 'accept',
-    edits: [{ file: REPLICA, find: 'next: nextEpoch(loss.to, tail.end)', replace: 'next: Math.max(loss.to, tail.end + 2000)' }],
+    edits: [{ file: 'src/store/accept-loss.ts', find: 'nextEpoch(loss.to, tail.end)', replace: 'Math.max(loss.to, tail.end + 2000)' }],
   },
   {
     name: 'a watermark is written before the sync',
@@ -138,7 +140,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
         file: JOURNAL,
         find: '          await this.#announced(synced ??',
         replace:
-          '          if (stands && synced !== undefined) this.#mark(group, at, open.verified)\n          await this.#announced(synced ??',
+          '          if (stands && synced !== undefined) this.#reach.mark(group, at, open)\n          await this.#announced(synced ??',
       },
     ],
   },
@@ -147,7 +149,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     bug: 'The power took the lease, and not its watermark.',
     seed: 1,
     harm: 'power',
-    edits: [{ file: JOURNAL, find: 'if (stands && synced !== undefined) this.#mark', replace: 'if (stands) this.#mark' }],
+    edits: [{ file: JOURNAL, find: 'if (stands && synced !== undefined) this.#reach.mark', replace: 'if (stands) this.#reach.mark' }],
   },
   {
     name: 'an append ignores watermarks',
@@ -155,7 +157,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     seed: 1,
     harm: 'cut',
     edits: [
-      { file: JOURNAL, find: 'const verified = options.accepting === true || this.#isVerified(open)', replace: 'const verified = true' },
+      { file: JOURNAL, find: FIRST_CHECK, replace: '' },
       { file: JOURNAL, find: SECOND_CHECK, replace: '' },
       {
         file: REPLICA,
@@ -221,11 +223,8 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     seed: 1,
     harm: 'accept',
     edits: [
-      {
-        file: TAIL,
-        find: 'return seal !== undefined && seal.next !== seal.end',
-        replace: 'return seal !== undefined && seal.next < 0',
-      },
+      { file: TAIL, find: 'if (isAcceptance(seal) || !(await', replace: 'if (!(await' },
+      { file: TAIL, find: '((isAcceptance(last) && this.#grown) || !(await', replace: '(!(await' },
     ],
   },
   {
@@ -234,7 +233,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     seed: 1,
     harm: 'cut',
     edits: [
-      { file: TAIL, find: '    if (end < this.#next) return false\n', replace: '    if (end <= this.#next) return true\n' },
+      { file: 'src/store/read-so-far.ts', find: '    if (end < next) return false\n', replace: '    if (end <= next) return true\n' },
       {
         file: SEGMENT,
         find: 'return this.file.readSync(end - this.first - bytes.length, bytes.length).equals(bytes)',
@@ -247,6 +246,6 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     bug: 'Early segments that were deleted looked purged.',
     seed: 1,
     harm: 'beginning',
-    edits: [{ file: TAIL, find: '(!rooted || this.#model.mayStartAt?.(this.state, first) === false)', replace: '!rooted' }],
+    edits: [{ file: 'src/store/loss.ts', find: '(!rooted || model.mayStartAt?.(state, start) === false)', replace: '!rooted' }],
   },
 ]

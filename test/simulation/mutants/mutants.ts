@@ -35,7 +35,11 @@ const JOURNAL = 'src/engines/files/journal.ts'
 const TAIL = 'src/store/tail.ts'
 const REPLICA = 'src/store/replica.ts'
 
-const noBarrier: Edit = { file: TAIL, find: 'this.barrier = await this.#journal.sync(segment)', replace: 'this.barrier = true' }
+const noBarrier: Edit = {
+  file: 'src/store/unsynced.ts',
+  find: 'this.barrier = await this.#journal.sync(segment)',
+  replace: 'this.barrier = true',
+}
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -126,8 +130,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: TAIL,
-        find: 'const carried = from === undefined ? [] : await this.#countedLines(from, first)',
-        replace: 'const carried: Buffer[] = []',
+        find: 'const carried = from === undefined ? [] : await countedLines(this.#journal, from, first)',
+        replace: 'const carried: { at: number; bytes: Buffer }[] = []',
       },
     ],
   },
@@ -184,8 +188,8 @@ export const MUTANTS: readonly Mutant[] = [
     trouble: 'purge',
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
-      { file: TAIL, find: 'if (!(await this.#isLast())) return false', replace: '' },
-      { file: TAIL, find: 'return (await this.#isLast()) ? news : this.#loadAnew()', replace: 'return news' },
+      { file: 'src/store/read-so-far.ts', find: 'if (!(await this.isEnd(segment))) return false', replace: '' },
+      { file: TAIL, find: 'return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()', replace: 'return news' },
     ],
   },
   {
