@@ -39,8 +39,8 @@ const ids = simulatedIds(new Random(options.life === 'old' ? 2 : 1))
 const clock: Clock = {
   ...systemClock,
   now: () => Date.UTC(2026, 0, 1),
-  // What is written once a second would be written in some runs and not in others: it is written at the close.
-  sleep: (ms, signal) => systemClock.sleep(ms < 1000 ? ms : 2 ** 30, signal),
+  // Watermarks are written after a while, in some runs earlier than in others. Here, they are written at the close, which ends this wait.
+  sleep: (ms, signal) => systemClock.sleep(signal === undefined ? ms : 2 ** 30, signal),
 }
 
 async function open(): Promise<OpenedJournal | undefined> {
