@@ -170,13 +170,15 @@ export class Examiner implements Examining {
   async #rowOf(name: string, known: Known | undefined, { journal, tail, isHot }: Seen, thorough: boolean): Promise<SessionPut> {
     const { state } = tail
     const mark: Mark = { end: tail.end, crc: tail.prev }
-    const anew = known !== undefined && (known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
+    // The catalog may hold what is missing now, and only reading all of it again shows which of it is left.
+    const hasGap = thorough && (await this.#isHurt(journal, tail))
+    const anew = known !== undefined && (hasGap || known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
     const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const atEnd = infoOf(id, state, tail.damage)
     // What was found damaged stays so, whatever is appended, until all of it is read again.
-    const isHurt = thorough ? await this.#isHurt(journal, tail) : known?.status === 'damaged' && known.mark.end >= 0 && !anew
+    const isHurt = thorough ? hasGap : known?.status === 'damaged' && known.mark.end >= 0 && !anew
     const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
     const segments = tail.segment === 0 ? [0] : await journal.segments()
     const own = state.archives.filter(isOwn)

@@ -1,6 +1,6 @@
 /** One session of a tortured store as the rules see it: its calls, its end, and what was done to it. */
 import { dutiesOf, type Harm, harmsOf, isDuring, Order } from './harms.ts'
-import type { Call, History } from './history.ts'
+import type { Call, Extent, History } from './history.ts'
 
 export interface FinalSession {
   /** Whose beginning it has, of a fork; nobody writes to those. */
@@ -19,6 +19,8 @@ export interface FinalSession {
 export interface Case {
   readonly session: string
   readonly calls: readonly Call[]
+  /** Calls that purge every deleted session. */
+  readonly purges: readonly Call[]
   readonly final: FinalSession
   /** Where messages are now. */
   readonly places: ReadonlyMap<string, number>
@@ -47,11 +49,13 @@ export function askedOf({ asked, begun }: Call): number {
 export function caseOf(session: string, history: History, final: FinalSession): Case {
   const calls = history.calls.filter((call) => {
     if ('session' in call) return call.session === session
-    return call.kind === 'purge' || call.seen?.some((one) => one.session === session)
+    return call.seen?.some((one) => one.session === session)
   })
   const harms = harmsOf(history, session)
   return {
     ...{ session, calls, final, harms },
+    // A call that creates a session again purges all deleted sessions before it does so.
+    purges: of(history.calls, 'purge', 'recreate').filter(({ told }) => told !== 'refused'),
     places: new Map(final.tags.map((tag, place) => [tag, place])),
     order: new Order(final.tags, harms),
     duties: dutiesOf(harms, history),
@@ -61,4 +65,10 @@ export function caseOf(session: string, history: History, final: FinalSession): 
 /** Whether a harm may have taken what a call wrote, or hidden what it read, with nothing written down: both happened at once. */
 export function isUnsure(call: Call, harms: readonly Harm[]): boolean {
   return harms.some((harm) => isDuring(call, harm))
+}
+
+/** Whether a session was reported as damaged and nothing of it was shown, because its files are those of another session. */
+export function isHidden({ begun, ended }: Call, { count, damaged = 0 }: Extent, harms: readonly Harm[]): boolean {
+  if (count > 0 || damaged === 0) return false
+  return harms.some(({ kind, from, undone }) => kind === 'swapped' && from <= ended && (undone?.to ?? Number.POSITIVE_INFINITY) >= begun)
 }

@@ -1,47 +1,10 @@
 /** Every rule catches what was planted for it, and lets a history pass that is as it should be. */
 import { describe, expect, test } from 'vitest'
-import type { FinalSession } from './case.ts'
 import { check, type Final, type Rule } from './check.ts'
-import { type Answer, type Call, digestOf, type History, type Wish } from './history.ts'
+import type { Call } from './history.ts'
+import { append, broken, call, conditional, describeAs, finalOf, never, read, S, sessionOf } from './planted.ts'
 import { shortest } from './shrink.ts'
 
-const S = 's'
-
-/** A call that was made and answered at these moments. */
-function call(client: string, [begun, ended]: readonly [number, number], wish: Wish, answer: Partial<Answer> = {}): Call {
-  return { ...wish, told: 'ok', ...answer, client, number: begun, begun, ended }
-}
-
-const append = (client: string, at: readonly [number, number], tags: string[], answer: Partial<Answer> = {}): Call =>
-  call(client, at, { kind: 'append', session: S, tags }, answer)
-
-const conditional = (
-  at: readonly [number, number],
-  tag: string,
-  last: string | null,
-  looked: readonly [number, number],
-  answer?: Partial<Answer>,
-): Call =>
-  call('c', at, { kind: 'append', session: S, tags: [tag], expect: { version: 'v', last, from: looked[0], to: looked[1] } }, answer)
-
-const read = (client: string, at: readonly [number, number], tags: string[], title: string | null = null): Call =>
-  call(client, at, { kind: 'read', session: S }, { seen: [{ session: S, count: tags.length, digest: digestOf(tags), title }] })
-
-const describeAs = (at: readonly [number, number], title: string): Call => call('d', at, { kind: 'describe', session: S, title })
-
-function sessionOf(tags: string[], over: Partial<FinalSession> = {}): FinalSession {
-  return { parent: null, status: 'ok', tags, archives: [], live: tags, title: null, extracted: [], ...over }
-}
-
-function finalOf(tags: string[], over: Partial<FinalSession> = {}, store: Partial<Final> = {}): Final {
-  return { sessions: new Map([[S, sessionOf(tags, over)]]), catalog: [], damage: [], unfinished: [], ...store }
-}
-
-function broken(calls: readonly Call[], final: Final, followed: History['followed'] = []): Rule[] {
-  return [...new Set(check({ calls, followed, harms: [], strikes: [] }, final).map(({ rule }) => rule))]
-}
-
-const never = Number.POSITIVE_INFINITY
 const CALLS = [append('a', [1, 2], ['a1']), append('b', [3, 4], ['b1', 'b2']), append('a', [5, 6], ['a2'])]
 const TAGS = ['a1', 'b1', 'b2', 'a2']
 
@@ -74,6 +37,11 @@ describe('a history that is as it should be', () => {
     })
     expect(check({ calls, followed: [{ client: 'f', session: S, tags }], harms: [], strikes: [] }, final)).toEqual([])
   })
+})
+
+test('a deleted session that another client purged on its way to create a session again breaks no rule', () => {
+  const calls = [...CALLS, call('d', [7, 8], { kind: 'delete', session: S }), call('w', [9, 10], { kind: 'recreate', session: 'reborn' })]
+  expect(broken(calls, finalOf([], { status: 'purged' }))).toEqual([])
 })
 
 describe('a planted violation is told', () => {
@@ -219,7 +187,7 @@ describe('a planted violation is told', () => {
     ['was shown one twice', ['a1', 'b1', 'b1', 'b2', 'a2']],
     ['stopped before the end', ['a1', 'b1']],
   ])('a follower that %s', (_, tags) => {
-    expect(broken(CALLS, finalOf(TAGS), [{ client: 'f', session: S, tags }])).toEqual(['followers miss nothing'])
+    expect(broken(CALLS, finalOf(TAGS), { followed: [{ client: 'f', session: S, tags }] })).toEqual(['followers miss nothing'])
   })
 })
 

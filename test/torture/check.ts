@@ -5,7 +5,7 @@
  *
  * `shrink.ts` looks for the fewest calls that still break a rule.
  */
-import { type Case, caseOf, type FinalSession, isUnsure, nameOf, of } from './case.ts'
+import { type Case, caseOf, type FinalSession, isHidden, isUnsure, nameOf, of } from './case.ts'
 import { acceptedContinues, harmedTakesNothing, noFalseAlarms, shorterReportsDamage, vanishedIsNotNew } from './damage-rules.ts'
 import { dutiesOf, harmsOf, isDuring, isUnnoticed, Order } from './harms.ts'
 import type { Call, Expectation, Found, History } from './history.ts'
@@ -169,7 +169,10 @@ function* titles({ session, calls, final, harms }: Case): Generator<string> {
       return made === undefined || made.ended < other.begun
     })
   }
-  const looks = calls.flatMap((call) => (call.seen ?? []).filter((one) => one.session === session).map(({ title }) => ({ call, title })))
+  const looks = calls.flatMap((call) => {
+    const own = (call.seen ?? []).filter((extent) => extent.session === session && !isHidden(call, extent, harms))
+    return own.map(({ title }) => ({ call, title }))
+  })
   for (const { call, title } of looks) if (isStale(title, call)) yield `${nameOf(call)} saw the title "${title}", which had been replaced`
   if (final.status === 'ok' && isStale(final.title, { begun: Number.POSITIVE_INFINITY, ended: Number.POSITIVE_INFINITY }))
     yield `the title is "${final.title}", which had been replaced`
@@ -208,16 +211,15 @@ function* deletedStaysDeleted({ calls, final }: Case): Generator<string> {
     if (final.status === 'ok') yield `${nameOf(removal)} deleted it, and it is back`
     for (const call of calls) {
       if (call === removal || call.begun < removal.ended || call.told !== 'ok') continue
-      if (call.kind === 'delete' || call.kind === 'search' || call.kind === 'doctor' || call.kind === 'purge') continue
+      if (call.kind === 'delete' || call.kind === 'search' || call.kind === 'doctor') continue
       yield `${nameOf(call)} (${call.kind}) was accepted after ${nameOf(removal)} had deleted it`
     }
   }
 }
 
-function* onlyDeletedGoes({ calls, final, harms, duties }: Case): Generator<string> {
+function* onlyDeletedGoes({ calls, purges, final, harms, duties }: Case): Generator<string> {
   // A young session that was taken as a whole leaves no trace.
   if (final.status !== 'purged' || harms.some((harm) => isUnnoticed(harm, duties) && harm.lost.length === harm.before.length)) return
-  const purges = of(calls, 'purge').filter(({ told }) => told !== 'refused')
   const isPurged = of(calls, 'delete').some(({ told, begun }) => told !== 'refused' && purges.some(({ ended }) => ended > begun))
   if (!isPurged) yield 'it is gone, and nobody had deleted and purged it'
 }

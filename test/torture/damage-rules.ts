@@ -1,6 +1,6 @@
 /**
- * What clients must be told of sessions whose bytes were taken on purpose, and that nobody is alarmed about the others. A harm must be noticed if it took what
- * was acknowledged two seconds before (`isMarked`); a younger one may be noticed.
+ * The damage that Holdfast must report about sessions whose bytes were taken on purpose, and that it reports none about the others. It must notice a harm
+ * that took something acknowledged two seconds before (`dutyOf` in `harms.ts`); it may notice a younger one.
  */
 import { askedOf, type Case, nameOf, of } from './case.ts'
 import { acceptanceOf, dutiesOf, harmsOf, isUnnoticed } from './harms.ts'

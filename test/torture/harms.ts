@@ -1,6 +1,6 @@
 /**
  * Harm that was done to the bytes of a session on purpose, what it took, and which order of messages clients may see since. Pure: the driver does the
- * harm and writes it down (`harm-files.ts`, `harm-rows.ts`), and `damage-rules.ts` says what clients must have been told.
+ * harm and writes it down (`harm-files.ts`), and `damage-rules.ts` says what clients must have been told.
  */
 import { type Call, digestsOf, type History } from './history.ts'
 
@@ -14,9 +14,6 @@ export type HarmKind =
   | 'swapped'
   | 'rolled back in place'
   | 'rolled back by rename'
-  | 'last lines deleted'
-  | 'middle lines deleted'
-  | 'row deleted'
 
 export interface Harm {
   readonly kind: HarmKind

@@ -1,5 +1,5 @@
 /** How far each reader of a session has seen it, and how far it should have. */
-import { type Case, isUnsure, nameOf, of } from './case.ts'
+import { type Case, isHidden, isUnsure, nameOf, of } from './case.ts'
 import type { Reach } from './harms.ts'
 import type { Call, Extent } from './history.ts'
 
@@ -32,7 +32,10 @@ export function readsOf({ session, calls, order, harms }: Case): Read[] {
   })
   const looks = calls
     .filter((call) => !isUnsure(call, harms) && !isBlind(call, harms.at(0)?.from))
-    .flatMap((call) => (call.seen ?? []).filter((one) => one.session === session).map((extent) => lookOf(call, extent, order)))
+    .flatMap((call) => {
+      const own = (call.seen ?? []).filter((extent) => extent.session === session && !isHidden(call, extent, harms))
+      return own.map((extent) => lookOf(call, extent, order))
+    })
   const [lists, others] = [looks.filter(({ call }) => call.kind === 'list'), looks.filter(({ call }) => call.kind !== 'list')]
   return [...judged(others, [...acknowledged, ...looks.flatMap(knownBy)]), ...judged(lists, [...acknowledged, ...lists.flatMap(knownBy)])]
 }

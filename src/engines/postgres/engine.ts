@@ -45,7 +45,7 @@ export async function openPostgresEngine({
     const statements = statementsOf(database.schema)
     const [store] = (await database.run(statements.store)) as [StoreRow]
     if (store.id === null) throw new HoldfastError('DAMAGED', 'The table `store` of this store is empty. Restore it from a backup.')
-    const feed = new Feed({ database, clock, storeId: store.id, told: store.told })
+    const feed = new Feed({ database, clock, storeId: store.id, told: store.told, version: store.version })
     const appends = new Appends(database, statements, clock)
     return new PostgresEngine(warningsOf(store), { database, statements, appends, feed, keysOf, calls: new Calls() }, clock)
   } catch (error) {
@@ -59,6 +59,7 @@ interface StoreRow extends Row {
   readonly fsync: string
   readonly recovering: boolean
   readonly told: boolean
+  readonly version: number
 }
 
 function warningsOf({ fsync, recovering }: StoreRow): string[] {

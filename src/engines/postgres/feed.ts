@@ -19,7 +19,16 @@ const LISTEN_AGAIN_MS = { first: 100, most: 10_000 }
 
 /** A copy of the database goes its own way; another server, or one that was set back, counts transactions anew. */
 const DATABASE = `(SELECT oid::text FROM pg_database WHERE datname = current_database())`
-const LIFE = `${DATABASE} || (SELECT '-' || system_identifier || '-' || timeline_id FROM pg_control_system(), pg_control_checkpoint())`
+const CONTROL = `(SELECT '-' || system_identifier || '-' || timeline_id FROM pg_control_system(), pg_control_checkpoint())`
+
+/**
+ * A crash takes transactions that did not wait for the disk, and the server uses their numbers again. A change under such a number looks like an old
+ * one to a snapshot from before, so a crash begins a new life. The server resets its statistics after a crash, and keeps them when it is stopped. Before
+ * version 15 they cost a file to read, so there every start begins a new life. A replica has its own statistics, and takes the cursors of the server that it follows.
+ */
+const CRASH = `(SELECT '-' || (extract(epoch FROM stats_reset) * 1000000)::bigint FROM pg_stat_bgwriter)`
+const START = `'-' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint`
+const CHEAP_STATISTICS = 150_000
 
 interface FeedOptions {
   readonly database: Database
@@ -27,6 +36,8 @@ interface FeedOptions {
   readonly storeId: string
   /** Whether the user may ask which life of which server this is. */
   readonly told: boolean
+  /** Of the server, as the number `server_version_num`. */
+  readonly version: number
 }
 
 export class Feed {
@@ -42,7 +53,8 @@ export class Feed {
   #hinting: Promise<void> | undefined
   #hintAgain = false
 
-  constructor({ database, clock, storeId, told }: FeedOptions) {
+  constructor({ database, clock, storeId, told, version }: FeedOptions) {
+    const crash = version >= CHEAP_STATISTICS ? CRASH : START
     const schema = quoted(database.schema)
     this.#database = database
     this.#clock = clock
@@ -50,7 +62,10 @@ export class Feed {
     this.#channel = `holdfast_${database.schema}`
     this.#changes = {
       name: 'changes',
-      text: `SELECT this.now::text, this.life, j.name FROM (SELECT pg_current_snapshot() AS now, ${told ? LIFE : DATABASE} AS life) this
+      text: `SELECT this.now::text, this.life, this.crash, j.name FROM (
+  SELECT pg_current_snapshot() AS now, ${told ? `${DATABASE} || ${CONTROL}` : DATABASE} AS life,
+    CASE WHEN pg_is_in_recovery() THEN '' ELSE ${crash} END AS crash
+) this
 LEFT JOIN ${schema}.journals j ON j.changed >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(j.changed, $1::pg_snapshot)`,
     }
     // A hint that is lost at a power loss is a hint that nobody needs: it does not wait for the disk.
@@ -60,9 +75,11 @@ LEFT JOIN ${schema}.journals j ON j.changed >= pg_snapshot_xmin($1::pg_snapshot)
   async changes(cursor?: string): Promise<Changes> {
     const from = parse(cursor)
     const rows = await this.#database.repeat(this.#changes, [from?.snapshot ?? null], 'What has changed could not be read')
-    const { now, life } = rows[0] as { now: string; life: string }
-    const next = `${this.#storeId}.${life}.${now}`
-    const fits = from?.storeId === this.#storeId && from.life === life && endOf(from.snapshot) <= endOf(now)
+    const { now, life, crash } = rows[0] as { now: string; life: string; crash: string }
+    const next = `${this.#storeId}.${life}${crash}.${now}`
+    const isReplica = crash === ''
+    const isSameLife = from?.life === `${life}${crash}` || (isReplica && from?.life.startsWith(`${life}-`) === true)
+    const fits = from?.storeId === this.#storeId && isSameLife && endOf(from.snapshot) <= endOf(now)
     if (!fits) return { cursor: next, names: [], reset: true }
     const names = rows.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
     // A cursor that is as good stays as it is: whoever keeps it need not write.

@@ -8,7 +8,7 @@ export type Statements = ReturnType<typeof statementsOf>
  * Whatever the server's default is, a commit that is answered is on the disk: raised for this transaction alone, and never lowered. Nothing
  * reads a row of it before it was asked for, so it stands where every statement must pass.
  */
-const DURABLE = `durable AS MATERIALIZED (
+export const DURABLE = `durable AS MATERIALIZED (
   SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)
 )`
 
@@ -236,7 +236,8 @@ SELECT 1 AS done FROM durable, changed`,
     store: statement(
       'store',
       `SELECT (SELECT id FROM ${s}.store) AS id, current_setting('fsync') AS fsync, pg_is_in_recovery() AS recovering,
-  has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE') AS told`,
+  has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE') AS told,
+  current_setting('server_version_num')::int AS version`,
     ),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The catalog port in the store's own tables: one for all servers, which is caught up by whoever asks. What is put need not survive a power loss, and
- * does not wait for the disk; a change that was lost is put again, because the cursor is lost with it.
+ * The catalog port in the store's own tables: one for all servers, which is caught up by whoever asks. A put does not wait for the disk. Moving the
+ * cursor does, and that covers all puts before it; a change whose put was lost is put again, because the cursor is behind it.
  */
 import type {
   Catalog,
@@ -27,6 +27,7 @@ import type { Stretch, TaskStatus, Usage } from '../../../session/state.ts'
 import { type Database, Retry, type Row, type Statement } from '../database.ts'
 import { failureOf, isLost, isPassing } from '../failures.ts'
 import { quoted } from '../migrate.ts'
+import { DURABLE } from '../statements.ts'
 import { countStatement, listedRow, listStatement } from './list.ts'
 import { Put } from './put.ts'
 import { Conditions } from './query.ts'
@@ -61,12 +62,22 @@ export class PostgresCatalog implements Catalog {
     return (row?.value as string | undefined) ?? null
   }
 
+  /**
+   * Waits for the disk, and so for everything that was put before: a server that crashes now must not answer with older rows. For that it writes the row in
+   * any case, also if another process has moved the cursor.
+   */
   async advance(from: string | null, to: string): Promise<void> {
     if (from === to) return
     const { text, values } =
       from === null
-        ? { text: `WITH ${LAZY} INSERT INTO @.catalog SELECT 'cursor', $1 FROM lazy ON CONFLICT DO NOTHING`, values: [to] }
-        : { text: `WITH ${LAZY} UPDATE @.catalog SET value = $1 FROM lazy WHERE key = 'cursor' AND value = $2`, values: [to, from] }
+        ? {
+            text: `WITH ${DURABLE} INSERT INTO @.catalog AS c SELECT 'cursor', $1 FROM durable ON CONFLICT (key) DO UPDATE SET value = c.value`,
+            values: [to],
+          }
+        : {
+            text: `WITH ${DURABLE} UPDATE @.catalog SET value = CASE value WHEN $2 THEN $1 ELSE value END FROM durable WHERE key = 'cursor'`,
+            values: [to, from],
+          }
     await this.#all({ text }, values)
   }
 
