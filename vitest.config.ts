@@ -24,6 +24,7 @@ const POSTGRES = [
   'test/slow/adapters/{killed,runners}.test.ts',
   'src/store/{exchange,incarnations,list}.test.ts',
   'test/commit/{commit,worker,once/once}.test.ts',
+  'test/damage/surfaces.test.ts',
   'test/erase/erase.test.ts',
   'test/model/sessions.test.ts',
   'test/server/{black-box,commits,errors,events,keys,messages,quotas,sessions,shares,spaces,transfer,two-servers}.test.ts',

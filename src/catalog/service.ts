@@ -178,7 +178,10 @@ export class CatalogService implements CatalogRequests {
     await this.#renew(undefined)
     const sessions = await this.#caughtUp(undefined, async (indexer) => {
       await this.#putText(indexer)
-      return (await indexer.catalog.names()).length
+      const names = await indexer.catalog.names()
+      // A sweep reads the ends of journals. Damage before them is found, too, where a catalog is made in a file.
+      await indexer.lookAgain({ damaged: names, whole: [] })
+      return names.length
     })
     if (this.#elsewhere === undefined) return sessions
     throw new CatalogUnavailable('unwritable', this.#elsewhere.reason)

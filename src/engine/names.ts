@@ -13,6 +13,11 @@ export function journalName(space: string, id: string): string {
   return `${spaceName(space)}/${digest.slice(0, 2)}/${slug(id)}-${digest}`
 }
 
+/** The name of a journal of which only the hashes are known. */
+export function bareName(space: string, digest: string): string {
+  return `${space}/${digest.slice(0, 2)}/-${digest}`
+}
+
 export function spaceName(space: string): string {
   return sha256(space)
 }

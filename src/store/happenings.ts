@@ -32,9 +32,17 @@ const OWN = new Set(['segment.sealed', 'checkpoint'])
 
 export async function happenings(journal: Journal, end: number, options: HappeningsOptions, loss?: Loss): Promise<Happenings> {
   const page = await readPage(journal, end, options)
-  // What vanished after the end is newer than every record that is left: the first page lacks it.
-  if (options.before !== undefined || loss === undefined || loss.to <= end) return page
+  if (loss === undefined || !lacks(page, options.before, loss)) return page
   return { ...page, damage: [...page.damage, { position: loss.from, count: null, reason: loss.as }] }
+}
+
+/**
+ * Whether a page lacks what vanished, and does not report it yet: no line shows it. What vanished after the last record is newer than every record
+ * that is left, so the first page lacks it.
+ */
+function lacks({ damage, before: first }: Happenings, before: number | undefined, { from, to }: Loss): boolean {
+  const isCovered = from >= (first ?? 0) && from < (before ?? Number.POSITIVE_INFINITY)
+  return isCovered && !damage.some(({ position }) => position >= from && position < to)
 }
 
 async function readPage(journal: Journal, end: number, options: HappeningsOptions): Promise<Happenings> {

@@ -8,6 +8,7 @@ import { openFilesEngine } from '../engines/files/engine.ts'
 import type { PostgresPlace } from '../engines/postgres/place.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
+import { identityOf } from '../session/identity.ts'
 import { sessionModel } from '../session/model.ts'
 import { redactor } from '../transfer/redact.ts'
 import { type BeforeAppend, both } from './admission.ts'
@@ -123,7 +124,7 @@ async function pick(where: string | PostgresPlace, options: OpenOptions): Promis
   if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
     const { openPostgresEngine } = await import('../engines/postgres/engine.ts')
     const place = typeof where === 'string' ? { url: where } : where
-    return openPostgresEngine({ ...place, ...(migrate === undefined ? {} : { migrate }), keysOf })
+    return openPostgresEngine({ ...place, ...(migrate === undefined ? {} : { migrate }), keysOf, identityOf })
   }
   if (where === 'memory:') {
     // Loaded when it is wanted: a command that begins anew for each message would pay for it every time.

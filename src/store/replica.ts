@@ -132,7 +132,7 @@ export class Replica<S> {
 
   /** Stretches of what was read so far that nobody wrote like that; a thousand at most. */
   get damage(): readonly Damage[] {
-    return this.#tail.damage
+    return this.#tail.wholeDamage
   }
 
   /** What this journal has lost and no one has accepted, as far as is known. */

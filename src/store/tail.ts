@@ -72,6 +72,8 @@ export class Tail<S> {
   /** Records that were read and are not in the state yet. */
   #unapplied: Counted[] = []
   #loaded = false
+  /** The damage that was known when the journal was last unloaded. */
+  #lastDamage: readonly Damage[] = []
   /** The journal was there once. */
   #known = false
   /** Up to here, lines were judged. */
@@ -112,6 +114,11 @@ export class Tail<S> {
       this.#setState(records.reduce((state, counted) => this.#model.apply(state, counted), this.#state))
     }
     return this.#state
+  }
+
+  /** The damage of all that was loaded. While it is loaded again, what was known before: an answer that is made in the meantime reports that. */
+  get wholeDamage(): readonly Damage[] {
+    return this.#loaded ? this.damage : this.#lastDamage
   }
 
   get loaded(): boolean {
@@ -218,6 +225,7 @@ export class Tail<S> {
 
   /** Forgets everything but the segments themselves. Remembers from where on they cannot be trusted, if that is why. */
   unload(error?: unknown): void {
+    this.#lastDamage = this.wholeDamage
     this.#loaded = false
     this.unsynced.clear()
     this.unsynced.suspect(error)

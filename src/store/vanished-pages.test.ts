@@ -68,3 +68,21 @@ test('a fork keeps what it inherits from a parent that lost its newest bytes, an
   expect(await fork.messages()).toMatchObject({ damage: [], messages: { length: 6 } })
   expect(await fork.message('none')).toBeUndefined()
 })
+
+test('an answer that is made while a damaged journal is loaded again reports the damage', async () => {
+  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const [writer, store] = [await openStore(engine), await openStore(engine)]
+  await (await writer.session('s')).append({ role: 'user', content: '1' })
+  const { replica, journal } = store.parts.replicas.of(engine.name(store.parts.space, 's'))
+  journal.vanished = async () => ({ from: 4000, to: 5000 })
+  await replica.read()
+  const read = journal.read.bind(journal)
+  const seen: string[] = []
+  journal.read = (...args) => {
+    seen.push(...replica.damage.map(({ as }) => as), 'read')
+    return read(...args)
+  }
+  await replica.read()
+  expect(seen.slice(0, 2)).toEqual(['vanished', 'read'])
+  expect(seen.filter((one) => one === 'vanished')).toHaveLength(seen.length / 2)
+})

@@ -2,17 +2,18 @@
  * Fault x surface: whatever happens to a journal, every way to read it says so. The surfaces are taken from the tables that make them, so a
  * new route, command, tool, method or format fails here until it has an answer.
  */
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import type { DamagedPlace } from '../../src/store/damage.ts'
 import { EXPORT_FORMATS } from '../../src/store/export/export.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { READS } from './surfaces/answers.ts'
+import { READS, type Seen } from './surfaces/answers.ts'
 import { METHOD_NAMES, METHOD_SURFACES } from './surfaces/client-methods.ts'
 import { COMMAND_NAMES, COMMAND_SURFACES, STATED_COMMANDS } from './surfaces/commands.ts'
-import { FAULTS } from './surfaces/faults.ts'
+import { type Fault, FILE_FAULTS } from './surfaces/faults.ts'
 import { MCP_SURFACES, toolNames } from './surfaces/mcp-tools.ts'
-import { type Damaged, makeDamaged, Opened } from './surfaces/place.ts'
+import { type Damaged, makeDamaged, ON_POSTGRES, Opened } from './surfaces/place.ts'
+import { ONLY_FILES, ROW_FAULTS } from './surfaces/postgres-faults.ts'
 import { ROUTE_NAMES, ROUTE_SURFACES, STATED_ROUTES } from './surfaces/routes.ts'
 import { TALK } from './surfaces/subject.ts'
 import { type Surface, seen } from './surfaces/surface.ts'
@@ -34,7 +35,17 @@ const FORMAT_SURFACES: readonly Surface[] = EXPORT_FORMATS.map((format) => ({
 
 const SURFACES = [...ROUTE_SURFACES, ...METHOD_SURFACES, ...MCP_SURFACES, ...FORMAT_SURFACES, ...COMMAND_SURFACES]
 
+const FAULTS: readonly Fault[] = ON_POSTGRES ? ROW_FAULTS : FILE_FAULTS
+
 describe('the table of surfaces', () => {
+  test('every fault to files has a counterpart in a database, which does the same to a session or has a stated reason', () => {
+    const inRows = new Map(ROW_FAULTS.map(({ name, effect }) => [name, effect]))
+    for (const { name, effect } of FILE_FAULTS) {
+      if (name in ONLY_FILES) expect(inRows.has(ONLY_FILES[name] as string)).toBe(true)
+      else expect([name, inRows.get(name)]).toEqual([name, effect])
+    }
+  })
+
   test('every route has a stated answer', () => {
     expect([...STATED_ROUTES].sort()).toEqual([...ROUTE_NAMES].sort())
   })
@@ -69,7 +80,23 @@ describe.each(FAULTS)('after $name', (fault) => {
     return known
   }
 
+  /** What each command answered. They run one after the other, as processes of their own, while this one asks the other surfaces. */
+  const commands = new Map<Surface, Promise<Seen>>()
+
+  beforeAll(() => {
+    const place = damaged('commands')
+    let before: Promise<unknown> = place
+    for (const surface of SURFACES) {
+      const { run } = surface
+      if (run === undefined) continue
+      const answered = before.then(async () => run(await place))
+      commands.set(surface, answered)
+      before = answered.catch(() => undefined)
+    }
+  })
+
   afterAll(async () => {
+    await Promise.allSettled(commands.values())
     for (const one of await Promise.allSettled(open.values())) if (one.status === 'fulfilled') await one.value.close()
     for (const one of await Promise.allSettled(made.values())) if (one.status === 'fulfilled') one.value.remove()
   })
@@ -81,7 +108,7 @@ describe.each(FAULTS)('after $name', (fault) => {
     if (work === undefined) continue
     const what = answer === 'reports' ? 'reports the damage' : answer === 'refuses' ? 'refuses with DAMAGED' : `is ${answer}`
     test(`${name} ${what}`, async () => {
-      const found = ask === undefined ? await run?.(await damaged(on)) : await ask(await opened(on))
+      const found = ask === undefined ? await commands.get(surface) : await ask(await opened(on))
       expect(found).toEqual({ reported: answer === 'reports', refused: answer === 'refuses' })
     })
   }

@@ -6,16 +6,16 @@
 import { Calls } from '../../engine/calls.ts'
 import type { Catalog } from '../../engine/catalog.ts'
 import { type Clock, systemClock } from '../../engine/clock.ts'
-import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
+import { bareName, isJournalName, journalName, spaceName } from '../../engine/names.ts'
 import type { Changes, Engine, Journal, Place } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { KeysOf } from '../../record/keys.ts'
 import type { Line } from '../../record/line.ts'
 import { Appends, keyOf } from './appends.ts'
-import { Database, type Row } from './database.ts'
+import { Database, type Row, type Statement } from './database.ts'
 import { failureOf } from './failures.ts'
 import { Feed } from './feed.ts'
-import { type JournalParts, PostgresJournal } from './journal.ts'
+import { hexOf, type JournalParts, PostgresJournal } from './journal.ts'
 import { migrate, requireMigrated } from './migrate.ts'
 import type { PostgresPlace } from './place.ts'
 import { statementsOf } from './statements.ts'
@@ -23,17 +23,24 @@ import { statementsOf } from './statements.ts'
 export interface PostgresEngineOptions extends PostgresPlace {
   /** Which keys a record holds, for the table of keys. */
   readonly keysOf: KeysOf
+  /** Which session a line belongs to, if the line holds that. Finds the name of a session whose row was deleted. */
+  readonly identityOf?: IdentityOf
   /** False: the tables are left as they are. A store whose tables are missing or old is refused then. */
   readonly migrate?: boolean
   readonly clock?: Clock
 }
 
+type IdentityOf = (line: Uint8Array) => { readonly space: string; readonly id: string } | undefined
+
 const NAMES_PAGE = 1000
+/** Sessions that one statement looks at for a lost row. It returns few of them. */
+const LOOKED_AT = 10_000
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 /** Opens the store, and makes its tables if need be. TypeError for an address that is none; UNAVAILABLE, UNSUPPORTED_VERSION, FAILED_PRECONDITION. */
 export async function openPostgresEngine({
   keysOf,
+  identityOf = () => undefined,
   migrate: mayMigrate = true,
   clock = systemClock,
   ...place
@@ -47,7 +54,8 @@ export async function openPostgresEngine({
     if (store.id === null) throw new HoldfastError('DAMAGED', 'The table `store` of this store is empty. Restore it from a backup.')
     const feed = new Feed({ database, clock, storeId: store.id, told: store.told, version: store.version })
     const appends = new Appends(database, statements, clock)
-    return new PostgresEngine(warningsOf(store), { database, statements, appends, feed, keysOf, calls: new Calls() }, clock)
+    const parts = { database, statements, appends, feed, keysOf, calls: new Calls() }
+    return new PostgresEngine(warningsOf(store), parts, { clock, identityOf })
   } catch (error) {
     await database.close().catch(() => undefined)
     throw error instanceof TypeError ? error : failureOf(error, 'The store could not be opened', 'write')
@@ -74,10 +82,12 @@ class PostgresEngine implements Engine {
   readonly warnings: readonly string[]
   readonly #parts: JournalParts
   readonly #clock: Clock
+  readonly #identityOf: IdentityOf
 
-  constructor(warnings: readonly string[], parts: JournalParts, clock: Clock) {
+  constructor(warnings: readonly string[], parts: JournalParts, { clock, identityOf }: { clock: Clock; identityOf: IdentityOf }) {
     this.warnings = warnings
     this.#clock = clock
+    this.#identityOf = identityOf
     this.#parts = parts
   }
 
@@ -90,18 +100,35 @@ class PostgresEngine implements Engine {
     return new PostgresJournal(name, this.#parts)
   }
 
-  /** Page by page, in the order of keys that never change: one that was there at the call is met. */
+  /** Page by page, in the order of keys that never change: one that was there at the call is met. Sessions that lost their row come last. */
   async *names(space?: string): AsyncGenerator<string> {
     const { statements } = this.#parts
-    const statement = space === undefined ? statements.names : statements.namesOfSpace
-    let after: Row = { space: space === undefined ? NOBODY : spaceName(space), session: NOBODY }
-    for (;;) {
-      const values = [after.space, after.session, NAMES_PAGE]
-      const rows = await this.#parts.calls.track(() => this.#parts.database.repeat(statement, values, 'The store could not be read'))
-      for (const { name } of rows) yield name as string
-      if (rows.length < NAMES_PAGE) return
-      after = rows.at(-1) as Row
+    const [rows, rowless] =
+      space === undefined ? [statements.names, statements.rowless] : [statements.namesOfSpace, statements.rowlessOfSpace]
+    const start: Row = { space: space === undefined ? NOBODY : spaceName(space), session: NOBODY }
+    for (let after: Row | undefined = start; after !== undefined; ) {
+      const page = await this.#page(rows, after, NAMES_PAGE)
+      for (const { name } of page) yield name as string
+      after = page.length < NAMES_PAGE ? undefined : page.at(-1)
     }
+    for (let after: Row | undefined = start; after !== undefined; ) {
+      const page = await this.#page(rowless, after, LOOKED_AT)
+      for (const lines of bySession(page.filter(({ line }) => line !== null))) yield this.#nameOf(lines)
+      after = page.find(({ line }) => line === null)
+    }
+  }
+
+  #page(statement: Statement, after: Row, limit: number): Promise<Row[]> {
+    const { calls, database } = this.#parts
+    return calls.track(() => database.repeat(statement, [after.space, after.session, limit], 'The store could not be read'))
+  }
+
+  /** The name of a session by its first lines; of an encrypted one, by the catalog. If neither has it, it lacks the part that is for people. */
+  #nameOf(lines: readonly Row[]): string {
+    const [space, session] = [hexOf(lines[0]?.space), hexOf(lines[0]?.session)]
+    const known = lines.map(({ line }) => this.#identityOf(line as Buffer)).find((one) => one !== undefined)
+    const name = known === undefined ? (lines[0]?.name as string | null) : journalName(known.space, known.id)
+    return name?.endsWith(session) === true ? name : bareName(space, session)
   }
 
   changes(cursor?: string): Promise<Changes> {
@@ -141,4 +168,10 @@ class PostgresEngine implements Engine {
     await this.#parts.feed.close()
     await this.#parts.database.close()
   }
+}
+
+function bySession(rows: readonly Row[]): Iterable<readonly Row[]> {
+  const groups = new Map<unknown, Row[]>()
+  for (const row of rows) groups.set(row.session, [...(groups.get(row.session) ?? []), row])
+  return groups.values()
 }

@@ -133,7 +133,7 @@ export class PostgresJournal implements Journal {
 
   async close(): Promise<void> {}
 
-  #ask(statement: 'segments' | 'read' | 'unindexed' | 'lookup' | 'vanished', values: readonly unknown[]): Promise<Row[]> {
+  #ask(statement: 'segments' | 'read' | 'stop' | 'unindexed' | 'lookup' | 'vanished', values: readonly unknown[]): Promise<Row[]> {
     const { database, statements } = this.#parts
     return database.repeat(statements[statement], [this.#key.space, this.#key.session, ...values], 'The journal could not be read')
   }
@@ -146,8 +146,8 @@ export class PostgresJournal implements Journal {
 
   async #read(segment: number, from: number, limit: number): Promise<Chunk | undefined> {
     const rows = await this.#ask('read', [segment, from, from + limit])
-    const end = rows[0]?.tail as number | undefined
-    if (end === undefined) return undefined
+    if (rows[0] === undefined) return undefined
+    const end = await this.#endOf(segment, from, rows)
     const lines: Line[] = []
     let next = from
     for (const row of rows) {
@@ -159,8 +159,24 @@ export class PostgresJournal implements Journal {
       lines.push({ at, bytes })
       next = at + bytes.length + 1
     }
-    const all = from + limit >= end
+    // The statement returns the next line, however far away it is. So without one, nothing is left up to the end: only blank lines, or a loss.
+    const all = from + limit >= end || lines.length === 0
     return all ? { lines, next: Math.max(from, end), end, opened: 0 } : chunkOf(lines, end)
+  }
+
+  /**
+   * The end in the row is that of the last line. If the row was set back, or the lines are those of another session, lines continue after it:
+   * a reader that was sent back to that end would read them again and again.
+   */
+  async #endOf(segment: number, from: number, rows: readonly Row[]): Promise<number> {
+    const last = rows.at(-1) as Row
+    const [tail, reached] = [
+      last.tail as number,
+      last.position === null ? from : (last.position as number) + (last.line as Buffer).length + 1,
+    ]
+    if (reached <= tail) return tail
+    const [row] = await this.#ask('stop', [segment])
+    return Math.max(tail, (row?.stop ?? 0) as number)
   }
 
   /** Folds one segment alone: a line that it carries belongs to it as well, since the segment that it came from may be purged. */
@@ -216,6 +232,6 @@ function entryOf({ key, position, place, length, crc, digest }: Row): KeyEntry {
 }
 
 /** A hash, as PostgreSQL writes a uuid. */
-function hexOf(uuid: unknown): string {
+export function hexOf(uuid: unknown): string {
   return (uuid as string).replaceAll('-', '')
 }

@@ -47,6 +47,30 @@ placed AS MATERIALIZED (
 SELECT placed.n FROM durable, placed`
 }
 
+/**
+ * Sessions that have lines and no row, with their first lines, which may hold their name, and the name that the catalog has. Looks at $3 sessions
+ * after ($1, $2), by one step in the index of lines for each, however many lines that session has. If there may be more, the last row has no line.
+ */
+function rowless(s: string, within: string): string {
+  const next = (after: string) =>
+    `SELECT l.space, l.session FROM ${s}.lines l WHERE (l.space, l.session) > (${after}) AND ${within} ORDER BY l.space, l.session LIMIT 1`
+  return `WITH RECURSIVE met AS (
+  (${next('$1::uuid, $2::uuid')})
+  UNION ALL
+  SELECT n.space, n.session FROM met CROSS JOIN LATERAL (${next('met.space, met.session')}) n
+),
+page AS MATERIALIZED (SELECT space, session FROM met LIMIT $3::int),
+lost AS MATERIALIZED (
+  SELECT space, session FROM page p WHERE NOT EXISTS (SELECT FROM ${s}.journals j WHERE j.space = p.space AND j.session = p.session)
+)
+SELECT lost.space, lost.session, l.line,
+  (SELECT name FROM ${s}.catalog_sessions WHERE right(name, 32) = replace(lost.session::text, '-', '') LIMIT 1) AS name
+FROM lost CROSS JOIN LATERAL (
+  SELECT line FROM ${s}.lines WHERE space = lost.space AND session = lost.session ORDER BY segment, position LIMIT 4
+) l
+UNION ALL (SELECT space, session, NULL, NULL FROM page OFFSET $3::int - 1)`
+}
+
 export function statementsOf(schema: string) {
   const s = quoted(schema)
   const one = 'space = $1 AND session = $2'
@@ -73,7 +97,7 @@ written AS (
 
     segments: statement(
       'segments',
-      `SELECT first FROM ${s}.segments WHERE ${one} UNION ALL SELECT segment FROM ${s}.journals WHERE ${one} ORDER BY 1`,
+      `SELECT first FROM ${s}.segments WHERE ${one} UNION SELECT segment FROM ${s}.journals WHERE ${one} ORDER BY 1`,
     ),
 
     /** Lines that begin before $5, or the first one if that begins later. Where the segment ends is told with each, or alone. */
@@ -88,6 +112,12 @@ SELECT ends.tail, l.position, l.line FROM ends LEFT JOIN LATERAL (
     SELECT position + 1 FROM ${s}.lines WHERE ${one} AND segment = $3 AND position >= $4::bigint ORDER BY position LIMIT 1
   )) ORDER BY position
 ) l ON true WHERE ends.tail IS NOT NULL ORDER BY l.position`,
+    ),
+
+    /** Where the last line of a segment ends. */
+    stop: statement(
+      'stop',
+      `SELECT position + octet_length(line) + 1 AS stop FROM ${s}.lines WHERE ${one} AND segment = $3 ORDER BY position DESC LIMIT 1`,
     ),
 
     /**
@@ -132,18 +162,23 @@ WHERE segment >> 32 >= coalesce((SELECT segment >> 32 FROM head), 0) HAVING coun
 ) l`,
     ),
 
-    /** The row of a session that has lines and lost its row: the end of the last line is its end. */
+    /** The row of a session that has lines and lost its row, or whose row was set back: the end of the last line is its end. */
     adopt: statement(
       'adopt',
       `WITH ${DURABLE}, made AS (
   INSERT INTO ${s}.journals (space, session, name, segment, tail, changed)
   SELECT space, session, $3, segment, position + octet_length(line) + 1, pg_current_xact_id() FROM ${s}.lines
-  WHERE ${one} ORDER BY segment DESC, position DESC LIMIT 1 ON CONFLICT DO NOTHING RETURNING 1
+  WHERE ${one} ORDER BY segment DESC, position DESC LIMIT 1
+  ON CONFLICT (space, session) DO UPDATE SET segment = excluded.segment, tail = excluded.tail, changed = excluded.changed
+  WHERE (journals.segment, journals.tail) < (excluded.segment, excluded.tail) RETURNING 1
 )
 SELECT 1 AS done FROM durable, made`,
     ),
 
-    /** The next segment, unless it or a later one is there. If the session lost its row and the lines of that segment are there, they stay. */
+    /**
+     * The next segment, unless it or a later one is there. If the session lost its row and the lines of that segment are there, they stay. If it
+     * lost the lines of that segment and all later ones, the preamble is written again, and the end in the row stays.
+     */
     roll: statement(
       'roll',
       `WITH ${DURABLE},
@@ -162,10 +197,15 @@ made AS (
   SELECT $1, $2, $3, coalesce((SELECT segment FROM there), $4::bigint), coalesce((SELECT stop FROM there), $5::bigint), pg_current_xact_id()
   ON CONFLICT DO NOTHING RETURNING 1
 ),
-done AS MATERIALIZED (SELECT 1 FROM moved UNION ALL SELECT 1 FROM made),
+emptied AS MATERIALIZED (
+  SELECT 1 FROM ${s}.journals WHERE ${one} AND segment = $4::bigint AND tail >= $5::bigint
+    AND NOT EXISTS (SELECT FROM ${s}.lines WHERE ${one} AND segment >= $4::bigint) FOR UPDATE
+),
+done AS MATERIALIZED (SELECT 1 FROM moved UNION ALL SELECT 1 FROM made UNION ALL SELECT 1 FROM emptied),
 written AS (
   INSERT INTO ${s}.lines (space, session, segment, position, line)
   SELECT $1, $2, $4::bigint, r.position, ${LINE(10)} FROM ${LINES(6)} WHERE EXISTS (SELECT FROM done) AND NOT EXISTS (SELECT FROM there)
+  ON CONFLICT DO NOTHING
 )
 SELECT count(*) FROM durable, done`,
     ),
@@ -231,6 +271,9 @@ SELECT 1 AS done FROM durable, changed`,
       'names_of_space',
       `SELECT space, session, name FROM ${s}.journals WHERE space = $1 AND session > $2::uuid ORDER BY session LIMIT $3`,
     ),
+
+    rowless: statement('rowless', rowless(s, 'true')),
+    rowlessOfSpace: statement('rowless_of_space', rowless(s, 'l.space = $1')),
 
     /** What may be known of the server by whoever may log in; null where even that was taken away. */
     store: statement(

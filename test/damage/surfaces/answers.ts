@@ -5,14 +5,16 @@
  *
  *   lost       some messages cannot be read; the session can be written to
  *   early      the same, but only messages that an archive holds, in a segment before the last checkpoint
+ *   first      the same, with the first message of the session, which every window asks for
  *   copy       one of the two copies of a record cannot be read: nothing is lost
  *   title      a record that holds no message cannot be read
  *   vanished   acknowledged bytes at its end are no longer there; the rest can be read, and nothing can be appended
  *   beheaded   the same, but at its beginning
  *   gone       nothing is left
+ *   rowless    nothing can be read, but nothing is lost: in a database, the row of the session is not there
  *   swapped    its journal is that of another session
  */
-export type Effect = 'lost' | 'early' | 'copy' | 'title' | 'vanished' | 'beheaded' | 'gone' | 'swapped'
+export type Effect = 'lost' | 'early' | 'first' | 'copy' | 'title' | 'vanished' | 'beheaded' | 'gone' | 'rowless' | 'swapped'
 
 /**
  * `reports`: the answer says that something is missing. `refuses`: DAMAGED. `unaffected`: neither, for the reason that follows.
@@ -30,12 +32,13 @@ export interface Seen {
 const WHOLE: Answer = 'unaffected: the other copy can be read'
 
 const every = (answer: Answer): Answers => ({
-  ...{ lost: answer, early: answer, title: answer, vanished: answer, beheaded: answer, gone: answer, swapped: answer },
+  ...{ lost: answer, early: answer, first: answer, title: answer, vanished: answer, beheaded: answer },
+  ...{ gone: answer, rowless: answer, swapped: answer },
   copy: WHOLE,
 })
 
 /** Reads a session that must at least be there. */
-export const READS: Answers = { ...every('reports'), gone: 'refuses', swapped: 'refuses' }
+export const READS: Answers = { ...every('reports'), gone: 'refuses', rowless: 'refuses', swapped: 'refuses' }
 
 /** Looks at all sessions, so that one of which nothing is left does not keep it from answering. */
 export const LISTS: Answers = every('reports')
@@ -43,8 +46,13 @@ export const LISTS: Answers = every('reports')
 /** Lists what is damaged in one session. That the files are those of another session is such a thing. */
 export const READS_DAMAGE: Answers = { ...READS, swapped: 'reports' }
 
+const CHECKPOINTED = 'unaffected: a later checkpoint has all that is read'
+
 /** Reads the state, or what is live. Both are whole after a checkpoint: only lists and the doctor, which have read everything, report the rest. */
-export const READS_STATE: Answers = { ...READS, early: 'unaffected: a later checkpoint has all that is read' }
+export const READS_STATE: Answers = { ...READS, early: CHECKPOINTED, first: CHECKPOINTED }
+
+/** Reads what is live, and the first message: it may be a system message, which every window has. */
+export const READS_WINDOW: Answers = { ...READS, early: CHECKPOINTED }
 
 /** Reads the last turn. */
 export const READS_TURN: Answers = {
@@ -71,22 +79,23 @@ export const READS_EARLIER: Answers = {
 
 const CONTINUES = 'unaffected: a session that lost a line can be written to'
 
-export const WRITES: Answers = { ...every('refuses'), lost: CONTINUES, early: CONTINUES, title: CONTINUES }
+export const WRITES: Answers = { ...every('refuses'), lost: CONTINUES, early: CONTINUES, first: CONTINUES, title: CONTINUES }
 
 /** Changes the very message that was lost. */
-export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses', early: 'refuses' }
+export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses', early: 'refuses', first: 'refuses' }
 
 const NOTHING_VANISHED = 'unaffected: nothing has vanished'
 
 export const ACCEPTS: Answers = {
   ...every('reports'),
-  ...{ lost: NOTHING_VANISHED, early: NOTHING_VANISHED, title: NOTHING_VANISHED },
+  ...{ lost: NOTHING_VANISHED, early: NOTHING_VANISHED, first: NOTHING_VANISHED, title: NOTHING_VANISHED },
+  rowless: 'unaffected: the row is made again, and nothing is lost',
   swapped: 'refuses',
 }
 
 /** Reads a session, but has no field for damage. Something else must say it. */
 export function silent(why: string): Answers {
-  return { ...every(`unaffected: ${why}`), gone: 'refuses', swapped: 'refuses' }
+  return { ...every(`unaffected: ${why}`), gone: 'refuses', rowless: 'refuses', swapped: 'refuses' }
 }
 
 /** Reads no message of the session. */

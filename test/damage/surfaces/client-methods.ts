@@ -12,6 +12,7 @@ import {
   READS_LATE,
   READS_STATE,
   READS_THE_LOST,
+  READS_WINDOW,
   silent,
   storeFor,
   WRITES,
@@ -36,7 +37,7 @@ const isDamaged = ({ status }: { readonly status: string }): boolean => status =
 
 const SESSION: Readonly<Record<string, Spec>> = {
   messages: [READS, ({ session }) => session.messages({ archived: true }), hasPlaces],
-  window: [READS_STATE, ({ session }) => session.window(), hasPlaces],
+  window: [READS_WINDOW, ({ session }) => session.window(), hasPlaces],
   tree: [READS_STATE, ({ session }) => session.tree(), hasPlaces],
   archive: [READS_EARLIER, ({ session }) => session.archive(1), hasPlaces],
   damage: [READS_DAMAGE, ({ session }) => session.damage(), (places: unknown[]) => places.length > 0],

@@ -1,4 +1,4 @@
-/** The faults, and how each is done to a store that is closed: to the files of a directory, or to the rows of a database. */
+/** The faults, and how each is done to the files of a store that is closed. */
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Effect } from './answers.ts'
@@ -13,6 +13,9 @@ export interface Fault {
   readonly effect: Effect
   /** A message that it hits. For one that hits none: any. */
   readonly message: string
+}
+
+interface FileFault extends Fault {
   readonly toFiles: (journal: JournalFiles) => void
 }
 
@@ -25,12 +28,16 @@ export interface JournalFiles {
   readonly segments: readonly string[]
 }
 
+export function damageFiles(name: string, directory: string, other: string): void {
+  FILE_FAULTS.find((fault) => fault.name === name)?.toFiles(journalFiles(directory, other))
+}
+
 export function journalFiles(directory: string, other: string): JournalFiles {
   const segments = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
   return { directory, other, segments: segments.sort().map((name) => join(directory, name)) }
 }
 
-export const FAULTS: readonly Fault[] = [
+export const FILE_FAULTS: readonly FileFault[] = [
   {
     name: 'a flipped bit in a message line',
     effect: 'lost',

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { makeMcpServer } from '../../../src/adapters/mcp/server.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type Answers, LISTS, READS, READS_STATE, type Seen, storeFor, WRITES } from './answers.ts'
+import { type Answers, LISTS, READS, READS_WINDOW, type Seen, storeFor, WRITES } from './answers.ts'
 import type { Opened } from './place.ts'
 import { TALK, WORD } from './subject.ts'
 import type { Surface } from './surface.ts'
@@ -14,7 +14,7 @@ const TOOLS: Readonly<Record<string, Spec>> = {
   search_sessions: [LISTS, { query: WORD }],
   list_sessions: [LISTS, {}],
   read_session: [READS, { session_id: TALK }],
-  get_context: [READS_STATE, { session_id: TALK }],
+  get_context: [READS_WINDOW, { session_id: TALK }],
   append_message: [WRITES, { session_id: TALK, content: 'x' }],
   fork_session: [WRITES, { session_id: TALK }],
   commit_session: [WRITES, { session_id: TALK, keep: 0 }],
@@ -47,7 +47,7 @@ export const MCP_SURFACES: readonly Surface[] = [
   ),
   {
     name: 'mcp prompt resume_session',
-    answers: READS_STATE,
+    answers: READS_WINDOW,
     on: 'reading',
     ask: (opened) => asked(opened, (client) => client.getPrompt({ name: 'resume_session', arguments: { session_id: TALK } })),
   },

@@ -7,11 +7,10 @@ import type { ServerParts } from '../../../src/server/parts.ts'
 import { makeParts } from '../../../src/server/server.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { Fault } from './faults.ts'
-import { journalFiles } from './faults.ts'
+import { damageFiles, type Fault } from './faults.ts'
 import { type Named, OTHER, prepare, TALK } from './subject.ts'
 
-const ON_POSTGRES = process.env.HOLDFAST_TEST_STORE === 'postgres'
+export const ON_POSTGRES = process.env.HOLDFAST_TEST_STORE === 'postgres'
 
 /** A store that nothing has open. */
 export interface Damaged {
@@ -29,7 +28,7 @@ export async function makeDamaged(fault: Fault): Promise<Damaged> {
   const [talk, other] = [TALK, OTHER].map((id) => store.parts.engine.name(store.space, id)) as [string, string]
   await store.close()
   if (directory === undefined) await (await import('./postgres-faults.ts')).damageRows(address, fault.name, talk, other)
-  else fault.toFiles(journalFiles(join(directory, 'sessions', talk), join(directory, 'sessions', other)))
+  else damageFiles(fault.name, join(directory, 'sessions', talk), join(directory, 'sessions', other))
   return {
     address,
     named: { ...named, mid: fault.message },

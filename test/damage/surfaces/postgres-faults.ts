@@ -1,6 +1,7 @@
-/** The same faults, done to the lines of a database. */
+/** The faults, and how each is done to the rows of a database that no store has open. */
 import { withClient } from '../../postgres/database.ts'
-import { EARLY, LATE, TITLE } from './subject.ts'
+import type { Fault } from './faults.ts'
+import { EARLY, LATE, LOST, TITLE } from './subject.ts'
 
 interface Row {
   readonly segment: string
@@ -9,25 +10,33 @@ interface Row {
 }
 
 type Client = Parameters<Parameters<typeof withClient>[1]>[0]
+type Table = 'journals' | 'segments' | 'lines' | 'keys'
 
-/** The lines of one journal. */
-class Lines {
+const TABLES: readonly Table[] = ['journals', 'segments', 'lines', 'keys']
+
+/** The rows of one journal. */
+class Rows {
   readonly #client: Client
   readonly #where: readonly [space: string, session: string]
 
   constructor(client: Client, name: string) {
     const [space = '', , journal = ''] = name.split('/')
     this.#client = client
-    this.#where = [uuidOf(space), uuidOf(journal.slice(-32))]
+    this.#where = [space, journal.slice(-32)]
   }
 
-  async all(): Promise<Row[]> {
+  async lines(): Promise<Row[]> {
     const text = 'SELECT segment, position, line FROM holdfast.lines WHERE (space, session) = ($1, $2) ORDER BY segment, position'
     return (await this.#client.query<Row>(text, [...this.#where])).rows
   }
 
+  /** Where its segments begin. */
+  async segments(): Promise<string[]> {
+    return [...new Set((await this.lines()).map(({ segment }) => segment))]
+  }
+
   async change(text: string, work: (line: Buffer, at: number) => void): Promise<void> {
-    const row = (await this.all()).find(({ line }) => line.includes(text))
+    const row = (await this.lines()).find(({ line }) => line.includes(text))
     if (row === undefined) throw new Error(`No line has "${text}".`)
     const line = Buffer.from(row.line)
     work(line, line.indexOf(text))
@@ -35,65 +44,133 @@ class Lines {
     await this.#client.query(update, [...this.#where, row.segment, row.position, line])
   }
 
-  async remove(rows: readonly Row[]): Promise<void> {
-    const text = 'DELETE FROM holdfast.lines WHERE (space, session, segment, position) = ($1, $2, $3, $4)'
-    for (const { segment, position } of rows) await this.#client.query(text, [...this.#where, segment, position])
+  /** Deletes rows of a table, of which there must be some. */
+  async remove(table: Table, condition = 'true', ...values: readonly unknown[]): Promise<void> {
+    const text = `DELETE FROM holdfast.${table} WHERE (space, session) = ($1, $2) AND ${condition}`
+    const { rowCount } = await this.#client.query(text, [...this.#where, ...values])
+    if (rowCount === 0) throw new Error(`The table ${table} has no such row.`)
   }
 
-  /** Hands its lines to the journal that has this number, and takes that one's. */
-  async swap(other: Lines): Promise<void> {
+  /** Exchanges its rows of some tables with those of another journal. */
+  async swap(other: Rows, tables: readonly Table[]): Promise<void> {
     const aside = '00000000-0000-0000-0000-000000000000'
-    const move = 'UPDATE holdfast.lines SET session = $3 WHERE (space, session) = ($1, $2)'
     const [[space, mine], [, theirs]] = [this.#where, other.#where]
-    await this.#client.query(move, [space, mine, aside])
-    await this.#client.query(move, [space, theirs, mine])
-    await this.#client.query(move, [space, aside, theirs])
+    for (const table of tables) {
+      const move = `UPDATE holdfast.${table} SET session = $3 WHERE (space, session) = ($1, $2)`
+      await this.#client.query(move, [space, mine, aside])
+      await this.#client.query(move, [space, theirs, mine])
+      await this.#client.query(move, [space, aside, theirs])
+    }
   }
 }
 
-const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-
-type Work = (lines: Lines, other: Lines) => Promise<void>
+interface RowFault extends Fault {
+  readonly toRows: (rows: Rows, other: Rows) => Promise<void>
+}
 
 const flip = (line: Buffer, at: number): void => {
   line[at] = (line[at] as number) ^ 1
 }
 const zero = (line: Buffer, at: number): void => void line.fill(0, at, at + 4096)
-const removeAll: Work = async (lines) => lines.remove(await lines.all())
 
-const WORKS: Readonly<Record<string, Work>> = {
-  'a flipped bit in a message line': async (lines) => {
-    for (const text of [EARLY, LATE]) await lines.change(text, flip)
+async function changeEach(rows: Rows, texts: readonly string[], work: (line: Buffer, at: number) => void): Promise<void> {
+  for (const text of texts) await rows.change(text, work)
+}
+
+/** The same faults as those that files can have. */
+const SHARED: readonly RowFault[] = [
+  {
+    name: 'a flipped bit in a message line',
+    effect: 'lost',
+    message: LOST.late,
+    toRows: (rows) => changeEach(rows, [EARLY, LATE], flip),
   },
-  'a flipped bit in one copy of a title': (lines) => lines.change(TITLE, flip),
-  'a flipped bit in both copies of a title': async (lines) => {
-    for (const text of [TITLE, TITLE]) await lines.change(text, flip)
+  { name: 'a flipped bit in one copy of a title', effect: 'copy', message: LOST.late, toRows: (rows) => rows.change(TITLE, flip) },
+  {
+    name: 'a flipped bit in both copies of a title',
+    effect: 'title',
+    message: LOST.late,
+    toRows: (rows) => changeEach(rows, [TITLE, TITLE], flip),
   },
-  'a zeroed page in the middle': async (lines) => {
-    for (const text of [EARLY, LATE]) await lines.change(text, zero)
+  {
+    name: 'a zeroed page in the middle',
+    effect: 'lost',
+    message: LOST.late,
+    toRows: (rows) => changeEach(rows, [EARLY, LATE], zero),
   },
-  'a deleted middle segment': async (lines) => {
-    const rows = await lines.all()
-    const [, second] = [...new Set(rows.map(({ segment }) => segment))]
-    await lines.remove(rows.filter(({ segment }) => segment === second))
+  {
+    name: 'a deleted middle segment',
+    effect: 'early',
+    message: 'm3',
+    toRows: async (rows) => {
+      const [, second] = await rows.segments()
+      await rows.remove('lines', 'segment = $3', second)
+      await rows.remove('segments', 'first = $3', second)
+    },
   },
-  'a last segment cut to half': async (lines) => {
-    const rows = await lines.all()
-    const last = rows.filter(({ segment }) => segment === rows.at(-1)?.segment)
-    const [from, to] = [Number(last[0]?.position), Number(last.at(-1)?.position)]
-    await lines.remove(last.filter(({ position }) => Number(position) > (from + to) / 2))
+  {
+    name: 'a last segment cut to half',
+    effect: 'vanished',
+    message: LOST.late,
+    toRows: async (rows) => {
+      const last = (await rows.segments()).at(-1)
+      const lines = (await rows.lines()).filter(({ segment }) => segment === last)
+      const middle = (Number(lines[0]?.position) + Number(lines.at(-1)?.position)) / 2
+      await rows.remove('lines', 'segment = $3 AND position > $4', last, Math.floor(middle))
+    },
   },
-  'a journal cut to zero': removeAll,
-  // The row of the journal stays: without it, a database knows no more of a session than of one that never was.
-  'a deleted journal directory': removeAll,
-  'a first segment without its first 300 bytes': async (lines) => {
-    await lines.remove((await lines.all()).filter(({ position }) => Number(position) < 300))
+  { name: 'a journal cut to zero', effect: 'gone', message: LOST.late, toRows: (rows) => rows.remove('lines') },
+  {
+    // The row of the session stays. A session without a row and without a line is one that never was: a database has no other place that
+    // knows of it, but for the catalog, which is derived.
+    name: 'a deleted journal directory',
+    effect: 'gone',
+    message: LOST.late,
+    toRows: async (rows) => {
+      await rows.remove('lines')
+      await rows.remove('segments')
+    },
   },
-  'two swapped journals': (lines, other) => lines.swap(other),
+  { name: 'two swapped journals', effect: 'swapped', message: LOST.late, toRows: (rows, other) => rows.swap(other, TABLES) },
+]
+
+/** Faults that only a database can have: its tables disagree with each other. */
+const OWN: readonly RowFault[] = [
+  // In place of a first segment without its first bytes. Lines of a database do not move if others are deleted, so those that are left count.
+  {
+    name: 'a first segment without its first lines',
+    effect: 'first',
+    message: 'm1',
+    toRows: async (rows) => {
+      const [first] = await rows.segments()
+      const m2 = (await rows.lines()).find(({ line }) => line.includes('Two.'))
+      await rows.remove('lines', 'segment = $3 AND position < $4', first, m2?.position)
+    },
+  },
+  {
+    name: 'a first segment without lines',
+    effect: 'beheaded',
+    message: 'm1',
+    toRows: async (rows) => rows.remove('lines', 'segment = $3', (await rows.segments())[0]),
+  },
+  {
+    name: 'a middle segment without lines',
+    effect: 'beheaded',
+    message: 'm3',
+    toRows: async (rows) => rows.remove('lines', 'segment = $3', (await rows.segments())[1]),
+  },
+  { name: 'a deleted row of a session', effect: 'rowless', message: LOST.late, toRows: (rows) => rows.remove('journals') },
+  { name: 'two sessions with swapped lines', effect: 'swapped', message: LOST.late, toRows: (rows, other) => rows.swap(other, ['lines']) },
+]
+
+export const ROW_FAULTS: readonly RowFault[] = [...SHARED, ...OWN]
+
+/** Faults to files that a database cannot have, each with the one that is done to it in its place. */
+export const ONLY_FILES: Readonly<Record<string, string>> = {
+  'a first segment without its first 300 bytes': 'a first segment without its first lines',
 }
 
 export async function damageRows(url: string, fault: string, name: string, other: string): Promise<void> {
-  const work = WORKS[fault]
-  if (work === undefined) throw new Error(`There is no way to do "${fault}" to a database.`)
-  await withClient(url, (client) => work(new Lines(client, name), new Lines(client, other)))
+  const { toRows } = ROW_FAULTS.find((one) => one.name === fault) as RowFault
+  await withClient(url, (client) => toRows(new Rows(client, name), new Rows(client, other)))
 }

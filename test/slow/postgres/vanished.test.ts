@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { doctor } from '../../../src/doctor/doctor.ts'
 import type { Vanished } from '../../../src/engine/port.ts'
 import { copyStore } from '../../../src/store/copy.ts'
 import { damageOf } from '../../../src/store/damage.ts'
@@ -51,7 +52,14 @@ interface LineRow {
 /** Runs statements on the tables of the store, and returns the rows of the last one. */
 type Tables = (text: string) => Promise<LineRow[]>
 
-async function damaged(count: number, options?: OpenOptions): Promise<{ store: Store; sql: Tables; lines: readonly LineRow[] }> {
+interface Subject {
+  readonly url: string
+  readonly store: Store
+  readonly sql: Tables
+  readonly lines: readonly LineRow[]
+}
+
+async function damaged(count: number, options?: OpenOptions): Promise<Subject> {
   const url = await newDatabase()
   const store = await opened(url, options)
   await say(store, 'a', count)
@@ -61,7 +69,7 @@ async function damaged(count: number, options?: OpenOptions): Promise<{ store: S
       return (await client.query<LineRow>(text)).rows
     })
   const lines = await sql('SELECT segment::int, position::int, (position + octet_length(line) + 1)::int AS ends FROM lines ORDER BY 1, 2')
-  return { store, sql, lines }
+  return { url, store, sql, lines }
 }
 
 test('a journal whose last line was deleted has lost exactly that line', async () => {
@@ -242,4 +250,81 @@ test('a roll for a session that lost its row keeps the lines of the segment that
   await journal.roll(lines.at(-1)?.segment as number, Buffer.from(` \n{"stands for":"a checkpoint ${'x'.repeat(100)}"}\n`))
   expect(await sql('SELECT segment::int, tail::int, name FROM journals')).toEqual(rows)
   expect(await journal.vanished?.()).toBeUndefined()
+})
+
+/** What the list shows after the doctor has read the store, and what the doctor reports as damage. */
+async function reports(store: Store): Promise<{ listed: unknown; found: string[] }> {
+  const found: string[] = []
+  for await (const { session_id, kind, severity } of doctor(store)) if (severity === 'damage') found.push(`${session_id} ${kind}`)
+  const { sessions } = await store.list()
+  return { listed: sessions.map(({ id, status }) => [id, status]).sort(), found }
+}
+
+test('the doctor and the list report a session whose row was deleted while its lines remain', async () => {
+  const { store, sql } = await damaged(3)
+  await say(store, 'b', 1)
+  const own = `session = '${store.parts.engine.name('default', 'a').slice(-32)}'`
+  await sql(`DELETE FROM journals WHERE ${own}`)
+  const expected = {
+    listed: [
+      ['a', 'damaged'],
+      ['b', 'ok'],
+    ],
+    found: ['a vanished'],
+  }
+  expect(await reports(store)).toEqual(expected)
+  await store.rebuildCatalog()
+  expect(await reports(store)).toEqual(expected)
+})
+
+test('the doctor and the list report a session whose lines were all deleted while its row remains', async () => {
+  const { store, sql } = await damaged(40)
+  await say(store, 'b', 1)
+  const own = `session = '${store.parts.engine.name('default', 'a').slice(-32)}'`
+  await sql(`DELETE FROM lines WHERE ${own}`)
+  const expected = {
+    listed: [
+      ['a', 'damaged'],
+      ['b', 'ok'],
+    ],
+    found: ['a vanished'],
+  }
+  expect(await reports(store)).toEqual(expected)
+  await store.rebuildCatalog()
+  expect(await reports(store)).toEqual(expected)
+})
+
+test('an encrypted session whose row was deleted is listed by the name that the catalog has', async () => {
+  const { store, sql } = await damaged(3, { encryption: { masterKey: newMasterKey() } })
+  await store.list()
+  await sql(`DELETE FROM journals WHERE session = '${store.parts.engine.name('default', 'a').slice(-32)}'`)
+  expect(await reports(store)).toEqual({ listed: [['a', 'damaged']], found: ['a vanished'] })
+})
+
+test('names lists each session once, in its own space, with and without its row', async () => {
+  const url = await newDatabase()
+  const [store, other] = [await opened(url), await opened(url, { space: 'other' })]
+  for (const id of ['a', 'b']) for (const one of [store, other]) await say(one, id, 40)
+  const { engine } = store.parts
+  const names = async (space?: string): Promise<string[]> => {
+    const found: string[] = []
+    for await (const name of engine.names(space)) found.push(name)
+    return found.sort()
+  }
+  const before = await names()
+  await withClient(url, (client) => client.query(`DELETE FROM holdfast.journals WHERE name LIKE '%/b-%'`))
+  expect(await names()).toEqual(before)
+  expect(await names('other')).toEqual(['a', 'b'].map((id) => engine.name('other', id)).sort())
+  expect(await names('neither')).toEqual([])
+})
+
+test('a session whose row was set back is read to its last line, and continues once the damage is accepted', async () => {
+  const { url, sql, lines } = await damaged(3)
+  await sql(`UPDATE journals SET tail = ${lines.at(-3)?.ends}`)
+  const session = await (await opened(url)).session('a')
+  expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2'])
+  await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({ code: 'DAMAGED' })
+  await session.acceptDamage()
+  await session.append({ id: 'm3', role: 'user', content: 'x' })
+  expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2', 'm3'])
 })
