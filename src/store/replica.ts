@@ -408,9 +408,10 @@ export class Replica<S> {
     const tail = this.#tail
     this.#requireKnown()
     for (let rolls = 0; rolls <= this.#limits.races; rolls++) {
-      if (tail.suspect && tail.writable) await this.#seal('sync failed')
-      else if (!tail.writable) await tail.roll(urgent)
-      else return
+      // A checkpoint after a loss would hide it, and the loss may have come to light just now.
+      if (tail.loss !== undefined || (tail.writable && !tail.suspect)) return
+      if (tail.writable) await this.#seal('sync failed')
+      else await tail.roll(urgent)
     }
     throw new HoldfastError('UNAVAILABLE', 'The next segment of this journal could not be made. Run `holdfast doctor`.')
   }

@@ -1,7 +1,7 @@
 /** Where a journal starts: at its first segment, but for those that hold no record. */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { JournalFold } from '../record/fold.ts'
+import { JournalFold, type Seal } from '../record/fold.ts'
 
 /** The first record is near the start, as a rule: every load looks for it. */
 const PIECE_BYTES = 4096
@@ -9,7 +9,8 @@ const PIECE_BYTES = 4096
 /**
  * A segment that was purged and made again by a late process holds no record. So does one that was emptied by another program, and then its records
  * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state. Lines that a segment
- * carries count where they come from.
+ * carries count where they come from. If the sync of a whole segment failed, only the seal behind its lost lines may be there: the next segment
+ * carries them.
  */
 export async function startOf(journal: Journal, segments: readonly number[]): Promise<number | undefined> {
   for (const [i, segment] of segments.entries()) {
@@ -32,10 +33,14 @@ async function firstRecord(journal: Journal, segment: number, successor = Number
     if (chunk.next === from) return undefined
     for (const { at, bytes } of chunk.lines) {
       const verdict = fold.judge({ at, bytes })
-      if (verdict.kind === 'counted') return verdict.at
+      if (verdict.kind === 'counted') return isCarriedWhole(fold.seal, segment) ? undefined : verdict.at
     }
     from = chunk.next
   }
+}
+
+function isCarriedWhole(seal: Seal | undefined, segment: number): boolean {
+  return seal?.from !== undefined && seal.from <= segment
 }
 
 function ignoreUnreadable(error: unknown): undefined {

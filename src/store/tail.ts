@@ -87,8 +87,6 @@ export class Tail<S> {
   #displaced: Displaced | undefined
   /** A file was replaced or cut while the journal was loaded. */
   #changed = false
-  /** Something was read or placed since the journal was loaded. */
-  #grown = false
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
 
@@ -247,12 +245,10 @@ export class Tail<S> {
       const stuck = chunk.next === this.#next
       this.#next = chunk.next
       this.end = chunk.end
-      this.#grown ||= chunk.lines.length > 0
       const { seal } = this.#fold
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
-        // Whoever accepted a loss may know less, or more, of this journal than was read here. Nor need whoever made the next segment know that
-        // this one was cut.
-        if (isAcceptance(seal) || !(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
+        // Whoever made the next segment need not know that this one was cut.
+        if (!(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
         this.#enter(seal.next)
       } else if (seal !== undefined) return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end)
@@ -278,7 +274,6 @@ export class Tail<S> {
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.#read.last = group.last ?? this.#read.last
-    this.#grown = true
     this.keys.addAll(keys)
     for (const record of last) this.keys.add(record)
     this.#setState(last.reduce((before, record) => this.#model.apply(before, record), state))
@@ -299,10 +294,8 @@ export class Tail<S> {
    * sealed segment cannot be synced, its lines are carried along.
    */
   async roll(urgent: boolean): Promise<void> {
-    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it. Where the epoch changes, what was
-    // read before may have vanished since.
-    const { seal: last } = this.#fold
-    if (last !== undefined && ((isAcceptance(last) && this.#grown) || !(await this.#read.isLastLineThere(this.segment)))) {
+    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it.
+    if (this.#fold.seal !== undefined && !(await this.#read.isLastLineThere(this.segment))) {
       await this.#loadAnew()
       return
     }
@@ -395,7 +388,6 @@ export class Tail<S> {
     this.#rooted = true
     this.#read.begin()
     this.#displaced = undefined
-    this.#grown = false
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment

@@ -93,6 +93,18 @@ const HARMS: readonly { readonly name: string; readonly harm: () => Promise<void
   },
 ]
 
+test('a journal whose files are all empty, however many there are, is no purged one', async () => {
+  await sample()
+  const bytes = (await readFile(await last('talk'))).length
+  await truncate(await last('talk'), 0)
+  await writeFile(join(folder('talk'), `${String(bytes).padStart(16, '0')}.jsonl`), '')
+  const session = await (await open()).session('talk')
+  await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished', from: 0 } })
+  await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
+  // Nothing was placed there that would hide the loss.
+  for (const path of await segments('talk')) expect((await readFile(path)).length).toBe(0)
+})
+
 describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
   beforeEach(async () => {
     await sample()

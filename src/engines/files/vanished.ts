@@ -1,8 +1,11 @@
 /**
  * Compares watermarks with the lines of a journal. A watermark holds if its line is at its place, intact, with the same record id. A line that
- * rotted in its place is damage like any other. A watermark says nothing any more if its segment was purged, if its segment has a successor but
- * holds no record and neither does any before it (a purged one that a late process made again), if its line was carried into a later segment, or if
- * the journal continues in a later epoch. In all other cases, bytes vanished.
+ * rotted in its place is damage like any other. In these cases a watermark says nothing any more; in all others, bytes vanished:
+ *
+ *   - Its segment was purged.
+ *   - Its segment and those before it hold no record, and a later one holds lines: it was purged, and a late process made it again.
+ *   - Its line was carried into a later segment.
+ *   - The journal continues in a later epoch.
  */
 import { crc32 } from 'node:zlib'
 import type { Vanished } from '../../engine/port.ts'
@@ -69,11 +72,15 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
 
 async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {
   if (await isBehindSeal(mark, segments[index - 1], contents)) return true
+  let continues = false
   for (const [i, segment] of segments.slice(index + 1).entries()) {
     const successor = segments[index + i + 2] ?? Number.POSITIVE_INFINITY
-    if (await carries(contents.verdicts(segment, successor), mark)) return true
+    const holds = await contentOf(contents.verdicts(segment, successor), mark)
+    if (holds === 'the line') return true
+    continues ||= holds === 'others'
   }
-  if (index === segments.length - 1) return false
+  // Where something was purged, a later segment holds at least a checkpoint.
+  if (!continues) return false
   // Behind a segment that holds a record nothing was purged: what holds none there was emptied, and its successor made by who had read it before.
   for (const [i, segment] of segments.slice(0, index + 1).entries()) {
     if (await holdsRecord(contents.verdicts(segment, segments[i + 1] as number))) return false
@@ -97,12 +104,15 @@ async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {
   return false
 }
 
-/** Carried lines are in front of the records that were placed in a segment. */
-async function carries(verdicts: AsyncIterable<Verdict>, { start, idHash }: Watermark): Promise<boolean> {
+/** What a later segment holds: the line of a watermark, carried into it, or other lines that count. Carried lines are in front of the others. */
+async function contentOf(verdicts: AsyncIterable<Verdict>, { start, idHash }: Watermark): Promise<'the line' | 'others' | 'nothing'> {
+  let content: 'others' | 'nothing' = 'nothing'
   for await (const verdict of verdicts) {
-    if (verdict.kind !== 'counted') continue
-    if (!verdict.carried) return false
-    if (verdict.at === start && crc32(verdict.record.id) === idHash) return true
+    if (verdict.kind !== 'counted' && verdict.kind !== 'checkpoint') continue
+    content = 'others'
+    if (verdict.kind === 'checkpoint') continue
+    if (!verdict.carried) break
+    if (verdict.at === start && crc32(verdict.record.id) === idHash) return 'the line'
   }
-  return false
+  return content
 }

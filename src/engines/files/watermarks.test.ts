@@ -211,3 +211,17 @@ test('a disk that cannot be written to fails no one, and the watermark is writte
   await own.close()
   expect(await known()).toEqual([100])
 })
+
+test('what was read before still counts while the disk fails to read', async () => {
+  let fails = false
+  const failing = (): never => {
+    throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  }
+  const disk = { ...nodeDisk, statSync: ((path) => (fails ? failing() : nodeDisk.statSync(path))) as Disk['statSync'] }
+  const [one, other] = [make(), make({ disk })]
+  one.add(NAME, mark(0), undefined)
+  await one.flush()
+  expect((await other.of(NAME)).marks).toMatchObject([mark(0)])
+  fails = true
+  expect((await other.of(NAME)).marks).toMatchObject([mark(0)])
+})

@@ -73,7 +73,7 @@ export class Watermarks {
   /** Every watermark of a journal that must hold, in files and of this process. Ask before the journal is read. */
   async of(name: string): Promise<{ readonly marks: readonly Watermark[]; readonly shard: Shard }> {
     const own = this.#pending.get(name)
-    const shard = await this.#read(shardOf(name), await this.#list())
+    const shard = await this.#readOrRecall(shardOf(name))
     const hash = hashOfName(name)
     const marks: Watermark[] = shard.files.flatMap((file) => uncovered(file.entriesOf(hash)))
     return { marks: own === undefined ? marks : [...marks, own.mark], shard }
@@ -244,6 +244,17 @@ export class Watermarks {
       if (await this.#appendToAll(targets, (target) => late.map((encode) => encode(target)), { sync: true })) return
     }
     throw new Error('The watermarks could not be copied: others keep compacting them.')
+  }
+
+  /** A shard as it is now; if that cannot be read, as it was before: what it said then is still true. */
+  async #readOrRecall(name: string): Promise<Shard> {
+    try {
+      return await this.#read(name, await this.#list())
+    } catch (error) {
+      const known = this.#shards.get(name)
+      if (known === undefined) throw error
+      return known
+    }
   }
 
   /** A shard as it is now. What was read before is not read again. */

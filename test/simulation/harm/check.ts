@@ -67,6 +67,8 @@ export function checkAcknowledged(
       else if (truth.acceptances.length === 0) limits++
     }
     findings.push(...positionsUsedTwice(done, index, ledger))
+    const reads = attempts.filter((attempt) => attempt.journal === index && attempt.told === 'read' && attempt.life === life)
+    findings.push(...disagreements(reads, index, ledger))
   }
   return { findings, limits }
 }
@@ -89,6 +91,22 @@ function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Led
     const accepted = acceptances.some(({ begun, ended }) => begun > before.ended && ended < attempt.begun && isKnown(begun))
     if (!harmed || accepted)
       findings.push({ what: 'a position was used twice', detail: `journal ${index}: ${before.name} and ${attempt.name} at ${attempt.at}` })
+  }
+  return findings
+}
+
+/** Once a loss was accepted, all processes that have read up to the same position know the same, whatever they had read before. */
+function disagreements(reads: readonly Attempt[], index: number, ledger: Ledger): Finding[] {
+  const findings: Finding[] = []
+  const first = new Map<number, Attempt>()
+  for (const read of reads) {
+    const { saw, loss, name, ended } = read
+    if (saw === undefined || loss !== undefined || epochOf(saw.end) === 0) continue
+    const before = first.get(saw.end)
+    first.set(saw.end, read)
+    if (before === undefined || before.saw?.count === saw.count || ledger.wasHarmedWithin(index, before.begun, ended)) continue
+    const detail = `journal ${index}: up to ${saw.end}, ${before.name} counted ${before.saw?.count} records, and ${name} ${saw.count}`
+    findings.push({ what: 'two processes disagree', detail })
   }
   return findings
 }

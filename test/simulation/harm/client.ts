@@ -39,6 +39,8 @@ export interface Attempt extends Wish {
   ended: number
   told: Told
   at: number
+  /** What a read was shown. */
+  saw?: Seen
   /** The loss that this process knows of at the end. */
   loss: Loss | undefined
   error: unknown
@@ -54,11 +56,11 @@ const TYPES = {
   lease: 'commit.leased',
 } as const
 
-type Answer = Pick<Attempt, 'told' | 'at'>
+type Answer = Pick<Attempt, 'told' | 'at' | 'saw'>
 
 function operationFor(attempt: Attempt): Operation<Seen, Answer> {
   const { kind, name, text, session } = attempt
-  if (!(kind in TYPES)) return { readOnly: true, decide: () => ({ answer: { told: 'read', at: -1 } }) }
+  if (!(kind in TYPES)) return { readOnly: true, decide: (saw) => ({ answer: { told: 'read', at: -1, saw } }) }
   const key = hashKey('operation', attempt.key)
   return {
     keys: [key],

@@ -77,7 +77,7 @@ export class Hand {
       .sort(([a], [b]) => (a < b ? -1 : 1))
     const last = files.at(-1)
     if (last === undefined || last[1].size === 0) return undefined
-    const target = kind === 'behead' ? files[0] : this.#random.chance(0.85) ? last : this.#random.pick(files)
+    const target = kind === 'behead' ? files[0] : kind === 'blind' ? last : this.#random.chance(0.85) ? last : this.#random.pick(files)
     const [path, file] = target as [string, SimulatedFile]
     const change = this.#changeFor(kind, path, file, files.length)
     if (change === undefined) return undefined
@@ -104,6 +104,8 @@ export class Hand {
         return () => tamperer.removeDirectory(path.slice(0, path.lastIndexOf('/')))
       case 'behead':
         return files < 2 ? undefined : () => tamperer.remove(path)
+      case 'blind':
+        return files < 2 ? undefined : this.#blind(path, content)
       case 'swap':
         return this.#swap(path)
       case 'roll back':
@@ -114,6 +116,17 @@ export class Hand {
         return this.#linked(path, content)
       case 'watermarks':
         return undefined
+    }
+  }
+
+  #blind(path: string, content: Buffer): () => void {
+    const directory = path.slice(0, path.lastIndexOf('/'))
+    const others = [...this.#tamperer.files(directory).keys()].filter((other) => other.endsWith('.jsonl') && other !== path)
+    const rotten = Buffer.from(content)
+    const at = rotten.indexOf('"base"')
+    return () => {
+      for (const other of others) this.#tamperer.remove(other)
+      if (at !== -1) this.#tamperer.rewrite(path, rotten.fill('x', at, at + 1))
     }
   }
 

@@ -116,11 +116,12 @@ export class Ledger {
       files: this.#idsOf(journal),
     }))
     change()
-    // One that is about to be removed does not make up for what was done to the others.
+    // One that is about to be removed does not make up for what was done to the others: where there are several of a shard, the newest one counts.
+    const newest = new Map([...this.#tamperer.files(`${this.#root}/watermarks`).keys()].sort().map((path) => [shardOf(path), path]))
     if (kind === 'watermarks')
       this.#keepOnly(
         () => false,
-        (path) => !path.endsWith('.old'),
+        (path) => newest.get(shardOf(path)) === path,
       )
     for (const [i, journal] of this.journals.entries()) {
       const was = before[i] as (typeof before)[number]
@@ -357,4 +358,9 @@ function lineKey(position: number, idHash: number): string {
 
 export function epochOf(position: number): number {
   return Math.floor(position / EPOCH)
+}
+
+/** The first two hex digits of a file of watermarks. */
+function shardOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1).slice(0, 2)
 }

@@ -9,6 +9,8 @@ export const SPACE = 'space'
 export interface Seen {
   /** Records that counted, seals apart. */
   readonly count: number
+  /** Where the last of them ends. */
+  readonly end: number
   readonly alive: boolean
   /** Position of the record that began this incarnation. */
   readonly born: number
@@ -19,11 +21,11 @@ export interface Seen {
   readonly accepted: readonly { readonly from: number; readonly to: number }[]
 }
 
-const INITIAL: Seen = { count: 0, alive: false, born: 0, purged: 0, session: null, accepted: [] }
+const INITIAL: Seen = { count: 0, end: 0, alive: false, born: 0, purged: 0, session: null, accepted: [] }
 
 function apply(before: Seen, { record, at, end }: Counted): Seen {
   if (record.type === 'segment.sealed') return record.why === 'purge' ? { ...before, purged: end } : before
-  const seen = { ...before, count: before.count + 1 }
+  const seen = { ...before, count: before.count + 1, end }
   switch (record.type) {
     case 'session.created':
       return { ...seen, alive: true, born: at, session: String(record.session) }

@@ -4,10 +4,23 @@ import type { Random } from '../random.ts'
 
 /**
  * What is done to the files of a store. `cut`: a file is cut. `regrow`: cut, and grown again beyond its size. `behead`: an early segment is removed.
- * `roll back`: a file has an older content again. `replace`: the same content in another file. `linked`: a backup holds the file by another name, and
- * it is removed or replaced. `watermarks`: files of watermarks are cut or removed.
+ * `blind`: all segments but the last are removed, and its checkpoint rots. `roll back`: a file has an older content again. `replace`: the same
+ * content in another file. `linked`: a backup holds the file by another name, and it is removed or replaced. `watermarks`: files of watermarks are
+ * cut or removed.
  */
-const HARMS = ['cut', 'regrow', 'delete', 'delete directory', 'behead', 'swap', 'roll back', 'replace', 'linked', 'watermarks'] as const
+const HARMS = [
+  'cut',
+  'regrow',
+  'delete',
+  'delete directory',
+  'behead',
+  'blind',
+  'swap',
+  'roll back',
+  'replace',
+  'linked',
+  'watermarks',
+] as const
 export type Harm = (typeof HARMS)[number]
 
 /** What a run is about, so that few seeds are needed to meet it. */
@@ -100,12 +113,13 @@ const FOCUSED: Record<Focus, (processes: number) => Partial<HarmPlan>> = {
   links: () => ({ kinds: ['linked', 'replace'], harms: 3, chance: 0.003, copies: 0, troubles: ['none'] }),
   swap: () => ({ kinds: ['swap'], harms: 2, chance: 0.003, copies: 0, troubles: ['none'], refine: (plan) => ({ ...plan, journals: 2 }) }),
   beginning: () => ({
-    kinds: ['behead'],
+    kinds: ['behead', 'blind'],
     harms: 1,
     chance: 0.003,
+    acceptChance: 0.5,
     copies: 0,
-    troubles: ['none'],
-    refine: (plan) => ({ ...plan, segmentBytes: 300 }),
+    troubles: ['none', 'kills'],
+    refine: (plan) => ({ ...plan, journals: 1, wishes: 20, segmentBytes: 600 }),
   }),
   copies: () => ({
     ...{ harms: 0, copies: 3, restoreChance: 0.7, births: true, copyChance: 0.03, journalsFirst: true, timeJump: 0.05 },

@@ -358,7 +358,8 @@ class HarmRun {
     for (const session of this.#sessions) {
       const records = new Map<number, FoundRecord>()
       for await (const { verdict } of history(running.held.engine.journal(journalName(SPACE, session)))) {
-        if (verdict.kind === 'counted')
+        // A file of another session that was swapped in may hold a line of the same position.
+        if (verdict.kind === 'counted' && verdict.record.session === session)
           records.set(verdict.at, { at: verdict.at, attempt: verdict.record.attempt, key: verdict.record.key })
       }
       found.push([...records.values()])

@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no stamp',
     bug: 'A line counted wherever it stood: a lost race happened all the same.',
-    seed: 23,
+    seed: 105,
     edits: [{ file: FOLD, find: "if (pos !== at) return { kind: 'nothing', why: 'misplaced' }", replace: '' }],
   },
   {
@@ -78,14 +78,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bare newline as lead-in',
     bug: 'The next lead-in completed a line that lacked only its newline: a record answered NO_SPACE counted once space came back.',
-    seed: 36,
+    seed: 128,
     trouble: 'full',
     edits: [{ file: 'src/record/line.ts', find: "LEAD_IN = Buffer.from(' \\n')", replace: "LEAD_IN = Buffer.from('\\n')" }],
   },
   {
     name: 'no directory sync by the opener',
     bug: 'Acknowledged in a segment whose name then vanished.',
-    seed: 1,
+    seed: 3,
     trouble: 'power',
     edits: [
       {
@@ -111,14 +111,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no barrier for readers',
     bug: 'What was shown vanished at a power loss.',
-    seed: 262,
+    seed: 556,
     trouble: 'power',
     edits: [noBarrier],
   },
   {
     name: 'roll without syncing the old segment',
     bug: 'The seal vanished, the next segment did not.',
-    seed: 262,
+    seed: 556,
     trouble: 'power',
     edits: [noBarrier, { file: TAIL, find: '        await this.#journal.sync(this.segment)\n', replace: '' }],
   },
@@ -138,7 +138,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a failed sync is tried again and believed',
     bug: 'The second sync succeeded, because the pages counted as written.',
-    seed: 3,
+    seed: 15,
     trouble: 'sync',
     edits: [
       {
@@ -151,7 +151,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'delete by removing the files',
     bug: 'Late writers were told that they had written, into files that were gone; helpers wrote into the next incarnation.',
-    seed: 302,
+    seed: 1588,
     trouble: 'purge',
     edits: [
       {
@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'truncating on a full disk',
     bug: "Others' records were cut off with one's own.",
-    seed: 21,
+    seed: 42,
     trouble: 'full',
     edits: [
       {
@@ -177,14 +177,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledging before the sync',
     bug: 'What was acknowledged vanished at a power loss.',
-    seed: 3,
+    seed: 4,
     trouble: 'power',
     edits: [{ file: JOURNAL, find: 'catch(() => undefined)\n    return synced', replace: 'catch(() => undefined)\n    return undefined' }],
   },
   {
     name: 'late helpers do not look',
     bug: 'A helper that had slept made a purged segment again, wrote into it, and others took it for the end of the journal.',
-    seed: 56,
+    seed: 184,
     trouble: 'purge',
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines stand on their checkpoint',
     bug: 'A rotten bit in a checkpoint cost the lines that it carried, where the power had taken their own place.',
-    seed: 1035,
+    seed: 1731,
     trouble: 'sync',
     edits: [
       {
@@ -208,7 +208,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an error after the write is told as definite',
     bug: 'A caller was told that nothing had happened, and the record counted.',
-    seed: 1080,
+    seed: 1106,
     trouble: 'calls',
     edits: [
       { file: REPLICA, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },

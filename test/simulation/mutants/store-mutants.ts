@@ -30,7 +30,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a purge ignores grants',
     bug: 'The messages that a fork shares with its parent were destroyed with the parent.',
-    seed: 2,
+    seed: 3,
     store: true,
     trouble: 'purge',
     edits: [
@@ -44,14 +44,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not pop',
     bug: 'The second undo went to where the first one had gone.',
-    seed: 21,
+    seed: 25,
     store: true,
     edits: [{ file: 'src/session/fold.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
   },
   {
     name: 'tags are written from a cached state',
     bug: 'What somebody else had written in between was written over.',
-    seed: 270,
+    seed: 278,
     store: true,
     edits: [
       {
@@ -65,7 +65,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the digest of a key is ignored',
     bug: 'Another message under a key that was used before was answered with the first one, and was not written.',
-    seed: 1,
+    seed: 5,
     store: true,
     edits: [
       {
@@ -78,7 +78,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'two checkpoints pass for a purge',
     bug: 'Where two helpers had made a segment, a purge removed what stood before it and did not say so: the session could be restored, empty.',
-    seed: 76,
+    seed: 190,
     store: true,
     trouble: 'purge',
     edits: [
@@ -92,7 +92,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for past a lost preamble',
     bug: 'An acknowledged message was in the state and in a later segment, and was not shown.',
-    seed: 10,
+    seed: 251,
     store: true,
     trouble: 'sync',
     edits: [
@@ -106,7 +106,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for behind another checkpoint',
     bug: 'Of two helpers, the first had nothing to carry: what the second one carried was not shown.',
-    seed: 782,
+    seed: 999,
     store: true,
     trouble: 'sync',
     edits: [
@@ -121,7 +121,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a summary counts although there is one',
     bug: 'A worker that was taken for dead came to its end after another one had: memories were drawn from the same messages twice.',
-    seed: 820,
+    seed: 970,
     store: true,
     workers: true,
     edits: [
@@ -135,7 +135,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'memories are drawn from what an archive only covers',
     bug: 'What a fork inherits, or a revert had cut, was extracted once more.',
-    seed: 1,
+    seed: 24,
     store: true,
     workers: true,
     edits: [{ file: 'src/commit/summary.ts', find: '[[archive.covers, false] as const,', replace: '[[archive.covers, true] as const,' }],
@@ -143,7 +143,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the task of a dead worker is never taken',
     bug: 'An archive waited for its summary for ever.',
-    seed: 1,
+    seed: 24,
     store: true,
     workers: true,
     trouble: 'kills',
