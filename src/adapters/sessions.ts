@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { SessionApi, StoreApi } from '../client/api.ts'
 import { type ErrorCode, HoldfastError } from '../errors.ts'
 import type { Description } from '../session/records.ts'
+import { shellWord } from '../store/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
 import { damageText, distinctPlaces } from '../wire/damage.ts'
@@ -55,7 +56,7 @@ const warn: OnDamage = (damage, session) => {
     return true
   })
   if (news.length === 0) return
-  const text = `Session "${session}": ${damageText(news)}. Run "holdfast doctor ${session}" to see what to do.`
+  const text = `Session "${session}": ${damageText(news)}. Run \`holdfast doctor ${shellWord(session)}\` to see what to do.`
   process.emitWarning(text, { type: 'HoldfastWarning', code: 'HOLDFAST_DAMAGE' })
 }
 

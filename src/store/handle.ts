@@ -9,7 +9,7 @@ import { digestOf } from '../session/json-text.ts'
 import { absent } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
 import { isDamaged } from './info.ts'
-import { lossError } from './loss.ts'
+import { lossError, namingSession } from './loss.ts'
 import type { StoreParts } from './parts.ts'
 import type { Held } from './replicas.ts'
 import { type Located, Transcript } from './transcript.ts'
@@ -51,6 +51,10 @@ export class Handle {
     return this.parts.replicas.of(this.name)
   }
 
+  get #named(): { readonly space: string; readonly id: string } {
+    return { space: this.parts.space, id: this.id }
+  }
+
   async state(): Promise<SessionState> {
     return (await this.held.replica.read()).state
   }
@@ -60,7 +64,7 @@ export class Handle {
     const { replica } = this.held
     const { state } = await replica.read()
     const { loss } = replica
-    if (loss !== undefined && (loss.as === 'identity' || state.status === 'absent')) throw lossError(loss)
+    if (loss !== undefined && (loss.as === 'identity' || state.status === 'absent')) throw lossError(loss, this.#named)
     // Nothing that could be read is not nothing: it must not be taken for a session that never was.
     if (state.status === 'absent' && isDamaged(replica.damage)) {
       throw new HoldfastError('DAMAGED', 'Something was written to this session, but nothing of it can be read. Run `holdfast doctor`.')
@@ -128,8 +132,8 @@ export class Handle {
         this.#wasThere = true
         return outcome
       } catch (error) {
-        if (!(error instanceof InheritedKeysNeeded))
-          throw error instanceof HoldfastError && error.details.reason === 'absent' ? absent(this.id) : error
+        if (error instanceof HoldfastError) throw error.details.reason === 'absent' ? absent(this.id) : namingSession(error, this.#named)
+        if (!(error instanceof InheritedKeysNeeded)) throw error
         const known = await new Transcript(this.parts, this.id, error.state).findInPast(error.keys)
         full = { ...terms, inherited: { born: error.state.born, known } }
       }

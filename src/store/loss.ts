@@ -3,6 +3,7 @@ import type { Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Line } from '../record/line.ts'
 import { nextEpoch } from '../record/watermark.ts'
+import { withSession } from './command-words.ts'
 import type { Model } from './model.ts'
 
 export interface Loss extends Vanished {
@@ -62,17 +63,22 @@ export function isIllegible(displaced: Displaced | undefined, damage: readonly {
   return displaced === 'ahead' || (!raced && damage.some(({ as }) => as === 'rotten'))
 }
 
-/** Why nothing may be written to a journal that lost something. */
-export function lossError({ from, to, as }: Loss): HoldfastError {
+/** Why nothing may be written to a journal that lost something. `session`: whose journal it is, where that is known. */
+export function lossError({ from, to, as }: Loss, session?: { readonly space: string; readonly id: string }): HoldfastError {
   const details = { reason: as, from, to }
   if (as === 'identity') {
     const message = 'The files of this journal belong to another session. Move them back to where they came from.'
     return new HoldfastError('DAMAGED', message, { details })
   }
-  return new HoldfastError(
-    'DAMAGED',
+  const text =
     `Bytes of this session have vanished: positions ${from} to ${to} were written and are no longer there. ` +
-      'Restore them with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
-    { details },
-  )
+    'Restore them with `holdfast restore-backup <backup> --session <id>`, or run `holdfast accept-damage <id>` to continue without them.'
+  return new HoldfastError('DAMAGED', session === undefined ? text : withSession(text, session), { details })
+}
+
+/** The same error, with the session's id in the commands that it names: engines do not have the id. */
+export function namingSession(error: HoldfastError, session: { readonly space: string; readonly id: string }): HoldfastError {
+  const { code, message, details, outcome } = error
+  const named = withSession(message, session)
+  return code !== 'DAMAGED' || named === message ? error : new HoldfastError(code, named, { details, outcome, cause: error })
 }

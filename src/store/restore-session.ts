@@ -29,6 +29,7 @@ import { HoldfastError } from '../errors.ts'
 import { splitLines } from '../record/line.ts'
 import { checkId } from '../session/check.ts'
 import type { ErasedLine } from '../session/records.ts'
+import { shellWord } from './command-words.ts'
 import { putEntries } from './entries.ts'
 import { erasedBytes } from './erase.ts'
 import { Handle } from './handle.ts'
@@ -220,7 +221,7 @@ class Restore {
     if (state.status !== 'deleted' && !state.purged) return
     const advice = state.purged
       ? 'It was also purged. Restore the backup to another directory, then export the session there and import it here.'
-      : `Run "holdfast restore ${this.#id}" first.`
+      : `Run \`holdfast restore ${shellWord(this.#id)}\` first.`
     throw new HoldfastError('CONFLICT', `The session "${this.#id}" was deleted in this store. Nothing was changed. ${advice}`, {
       details: { session_id: this.#id, reason: 'deleted' },
     })
@@ -256,7 +257,7 @@ function refuseAddress(to: string): void {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) return
   throw new HoldfastError(
     'INVALID_ARGUMENT',
-    'A session is restored into a store in a directory only. For a store in PostgreSQL, restore the backup to a directory, then run "holdfast copy <directory> postgres://…".',
+    'A session is restored into a store in a directory only. For a store in PostgreSQL, restore the backup to a directory, then run `holdfast copy <directory> postgres://…`.',
   )
 }
 

@@ -64,7 +64,11 @@ export async function readShared(parts: StoreParts, token: string, options: Page
   if (place === undefined) throw noShare()
   const within = { ...parts, space: place.space }
   const handle = new Handle(within, place.session)
-  const state = await handle.readableState()
+  const state = await handle.readableState().catch((error: unknown) => {
+    const { loss } = handle.held.replica
+    // Who has a token need not learn the id of the session.
+    throw loss === undefined ? error : lossError(loss)
+  })
   const granted = state.status === 'live' ? state.shares.find((one) => one.digest === digest) : undefined
   const { loss } = handle.held.replica
   // The token was given out for this session: what vanished may have been the record of the share.

@@ -68,7 +68,7 @@ export function vanishedError({ from, to }: Vanished, outcome: Outcome): Holdfas
   return new HoldfastError(
     'DAMAGED',
     `Bytes of this session have vanished: its journal reached position ${to}, and is cut or replaced at ${from}. ` +
-      'Restore it with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+      'Restore it with `holdfast restore-backup <backup> --session <id>`, or run `holdfast accept-damage <id>` to continue without them.',
     { outcome, details: { reason: 'vanished', from, to } },
   )
 }

@@ -54,7 +54,7 @@ async function outputOf(call: Call): Promise<Output & { readonly damage: readonl
 
 /** It may have been in one of the places that cannot be read: then it is not known that there is no such output. */
 function mayBeDamaged(id: string, damage: readonly DamagedPlace[]): HoldfastError {
-  const message = `The tool result "${id}" was not found, and ${damageText(damage)}. Run "holdfast doctor" to see where.`
+  const message = `The tool result "${id}" was not found, and ${damageText(damage)}. Run \`holdfast doctor\` to see where.`
   return new HoldfastError('DAMAGED', message, { details: { tool_result_id: id, reason: damage[0]?.reason } })
 }
 
