@@ -11,6 +11,7 @@ import { given, wrongUsage } from './arguments.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
+import { plural } from './plural.ts'
 import { inLine } from './terminal.ts'
 
 const DAMAGE_FOUND = 5
@@ -42,7 +43,7 @@ export async function doctor(context: Context, [id]: [string?], options: Options
   const damaged = new Map<string, Finding[]>()
   const onProgress = ({ done, total }: { done: number; total?: number }): void => {
     totals.sessions = done
-    progress.update(`${done} of ${total ?? '?'} sessions, ${totals.damage} damaged places`)
+    progress.update(`${done} of ${plural(total ?? 0, 'session')}, ${plural(totals.damage, 'damaged place')}`)
   }
   for await (const finding of examine(store, { onProgress, ...given({ session: id, rate, sinceLast }) })) {
     if (signal.aborted) return
@@ -53,9 +54,10 @@ export async function doctor(context: Context, [id]: [string?], options: Options
   }
   progress.end()
   if (!repair) return tellTotals(out, totals)
+  announce(context, damaged)
   const left = await mend(context, store, damaged)
   await tellTotals(out, totals, left)
-  out.note(`${totals.damage - left} damaged places set aside and acknowledged, ${left} left.`)
+  out.note(`${plural(totals.damage - left, 'damaged place')} accepted, ${left} left.`)
 }
 
 /** The server verifies the space that the key opens, and tells all at once. */
@@ -78,7 +80,7 @@ async function tell(out: Output, finding: Finding, totals: Totals): Promise<void
     const place = [
       ...(segment === null ? [] : [`segment ${segment}`]),
       ...(offset === null ? [] : [`byte ${offset}`]),
-      ...(length === null ? [] : [`${length} bytes`]),
+      ...(length === null ? [] : [plural(length, 'byte')]),
     ].join(', ')
     const mark = severity === 'damage' ? colours.red(`damage: ${kind}`) : colours.dim(`note: ${kind}`)
     return `${mark}  ${inLine(session_id)}${place === '' ? '' : colours.dim(`  ${place}`)}\n  ${inLine(action)}`
@@ -88,30 +90,64 @@ async function tell(out: Output, finding: Finding, totals: Totals): Promise<void
 /** `left`: what a repair could not see to. */
 async function tellTotals(out: Output, totals: Totals, left?: number): Promise<void> {
   if (out.json) await out.result({ totals: left === undefined ? totals : { ...totals, left } })
-  out.note(`${totals.sessions} sessions verified: ${totals.damage} damaged places, ${totals.notes} notes.`)
+  const { sessions, damage, notes } = totals
+  out.note(`${plural(sessions, 'session')} verified: ${plural(damage, 'damaged place')}, ${plural(notes, 'note')}.`)
   if ((left ?? totals.damage) > 0) process.exitCode = DAMAGE_FOUND
 }
 
-/** Tells what will be done, and does it. Returns how many damaged places are left. */
-async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string, readonly Finding[]>): Promise<number> {
+/** Prints what a repair will do, by session, before it does anything. */
+function announce({ out }: Context, damaged: ReadonlyMap<string, readonly Finding[]>): void {
   for (const findings of damaged.values()) {
-    const session = findings[0]?.session_id ?? ''
+    const { session_id: session, space } = findings[0] as Finding
+    if (isUntouched(findings, space)) continue
+    for (const { kind, segment, offset, length } of findings) {
+      if (kind !== 'vanished') continue
+      const from = (segment ?? 0) + (offset ?? 0)
+      out.note(
+        `Will accept that ${plural(length ?? 0, 'byte')} of "${session}" vanished at position ${from}, and let it continue without them.`,
+      )
+    }
     const [known, granted, stale] = [count(findings, 'acknowledge'), count(findings, 'grant'), count(findings, 'rederive')]
     if (known > 0)
-      out.note(`Will copy ${known} damaged places of "${session}" to the quarantine, and note in its journal that they are known.`)
+      out.note(
+        `Will copy ${plural(known, 'damaged place')} of "${session}" to the quarantine, and record in its journal that this damage is known.`,
+      )
     if (granted > 0) out.note(`Will let "${session}" be a fork of its parent again.`)
     if (count(findings, 'erase') > 0) out.note(`Will end erasing messages of "${session}".`)
     if (count(findings, 'purge') > 0) out.note(`Will end the purge of "${session}".`)
     if (count(findings, 'roll') > 0) out.note(`Will finish the newest segment of "${session}".`)
     if (stale > 0) out.note(`Will make the id files of "${session}" anew.`)
   }
+}
+
+/** Returns how many damaged places are left. */
+async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string, readonly Finding[]>): Promise<number> {
   let left = 0
   for (const findings of damaged.values()) {
     const { space, session_id } = findings[0] as Finding
-    // Whose it is has to be known.
-    left += space === null ? findings.length : (await repairSession(store.in(space), session_id, findings)).length
+    const rest = space === null ? findings.filter(isDamage) : await repairSession(store.in(space), session_id, findings)
+    if (rest.length > 0) out.note(`Left: ${plural(rest.length, 'damaged place')} of "${session_id}". ${reasonOf(rest, space)}`)
+    left += rest.length
   }
   return left
+}
+
+/** Nothing is done about a journal whose session is not known, or that is in the place of another one. */
+function isUntouched(findings: readonly Finding[], space: string | null): boolean {
+  return space === null || findings.some(({ kind }) => kind === 'wrong-identity')
+}
+
+function isDamage({ severity }: Finding): boolean {
+  return severity === 'damage'
+}
+
+/** Why a repair left something as it is. */
+function reasonOf(left: readonly Finding[], space: string | null): string {
+  if (left.some(({ kind }) => kind === 'wrong-identity'))
+    return 'Its files belong to another session. Move them back to where they came from.'
+  if (left.some(({ kind }) => kind === 'unreadable')) return 'It cannot be read. Check the disk and the rights, then run the doctor again.'
+  if (space === null) return 'Nothing that is left says which session this is. Run `holdfast doctor <id> --repair` with its id.'
+  return 'A deleted session, and a fork without its parent, cannot be repaired. Restore it first.'
 }
 
 function count(findings: readonly Finding[], remedy: Remedy): number {
@@ -123,5 +159,5 @@ async function rebuild(context: Context, store: Store): Promise<void> {
   const startedAt = performance.now()
   const sessions = await withCatalogProgress(context, store, store.rebuildCatalog())
   await out.result({ catalog: 'rebuilt', sessions })
-  out.note(`The catalog was made anew: ${sessions} sessions in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
+  out.note(`The catalog was made anew: ${plural(sessions, 'session')} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
 }

@@ -7,16 +7,18 @@ import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
 import { absent } from '../session/refusals.ts'
-import type { AcceptedGap, SessionState } from '../session/state.ts'
+import type { SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
-import type { Loss } from '../store/loss.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
+import type { Tail } from '../store/tail.ts'
 import { checkFamily, loadedTail } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
+import { acceptedProblems, isExplained, isInside, lossProblem } from './loss.ts'
+import { type Owner, ownerOf } from './owner.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
 
@@ -49,7 +51,7 @@ export async function* doctor(
     const name = engine.name(space, checkId('The id of a session', session))
     if (await isAbsent(parts, name)) throw absent(session)
     const verdicts = new Verdicts(parts)
-    yield* verdicts.of(name, examine(parts, name, session))
+    yield* verdicts.of(name, examine(parts, name, { id: session, space }))
     await verdicts.tell()
     onProgress?.({ done: 1, total: 1 })
     return
@@ -65,7 +67,7 @@ export async function* doctor(
     for await (const name of names()) {
       const end = verified === undefined ? undefined : await endOf(parts, name)
       if (end === undefined || verified?.isOld(name, end) === true) {
-        const whole = yield* verdicts.of(name, examine(parts, name, idOf(parts, name)))
+        const whole = yield* verdicts.of(name, examine(parts, name))
         if (whole && end !== undefined) await verified?.add(name, end)
         if (rate !== undefined) await parts.clock.sleep(1000 / rate)
       }
@@ -90,28 +92,32 @@ async function endOf({ replicas }: StoreParts, name: string): Promise<number | u
   }
 }
 
-/** One session. `id` is what it is called if it cannot tell. */
-async function* examine(parts: StoreParts, name: string, id: string): AsyncGenerator<Finding> {
-  let state: SessionState | undefined
-  let loss: Loss | undefined
+/** One session. `asked`: whose journal it must be, if somebody asked for it by its id. */
+async function* examine(parts: StoreParts, name: string, asked?: Owner): AsyncGenerator<Finding> {
+  let tail: Tail<SessionState> | undefined
   let sealed = false
   try {
-    const tail = await loadedTail(parts, name)
-    state = tail.state
-    loss = tail.loss
+    tail = await loadedTail(parts, name)
   } catch (error) {
     const problem = problemOfError(error)
     sealed = problem.kind === 'sealed'
-    yield findingOf(id, problem)
+    yield findingOf(asked?.id ?? idOf(parts, name), problem)
   }
-  // A session of which nothing is left, or whose files are another's, has its name from its journal.
-  const known = loss?.as === 'identity' ? id : (state?.id ?? id)
-  if (loss?.as === 'vanished') yield findingOf(known, lossProblem(loss), state?.space ?? null)
+  const { state, loss } = tail ?? {}
+  const { id, space } = await ownerBy(parts, name, tail, asked)
+  const segments = tail === undefined ? [] : await parts.engine.journal(name).segments()
+  if (tail !== undefined && loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, segments, tail), space)
   for await (const problem of problemsOf(parts, name, state, sealed)) {
-    // What vanished explains why segments and the identity are missing.
-    if (loss?.as === 'vanished' && isExplained(problem, loss)) continue
-    yield findingOf(known, problem, state?.space ?? null)
+    if (!isExplained(problem, { loss, accepted: state?.accepted ?? [], segments })) yield findingOf(id, problem, space)
   }
+}
+
+/** A session of which nothing is left, or whose files are another's, has its name from its journal. One that cannot be loaded has no space. */
+async function ownerBy(parts: StoreParts, name: string, tail: Tail<SessionState> | undefined, asked: Owner | undefined): Promise<Owner> {
+  if (tail === undefined) return { id: asked?.id ?? idOf(parts, name), space: null }
+  const { state, loss } = tail
+  if (loss?.as !== 'identity' && state.id !== null) return { id: state.id, space: state.space }
+  return asked ?? ownerOf(parts, name)
 }
 
 /** Whether every line of a journal can be read, or what cannot was taken note of. */
@@ -124,23 +130,7 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
 
 function isAcknowledged({ acknowledged }: LineCheck, problem: Problem, state?: SessionState): boolean {
   const finding = findingOf('', problem)
-  return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, finding))
-}
-
-function isInside({ position, to }: Pick<AcceptedGap, 'position' | 'to'>, { segment, offset, length }: Finding): boolean {
-  if (segment === null || offset === null) return false
-  const at = segment + offset
-  return at >= position && at + (length ?? 0) <= to
-}
-
-function isExplained(problem: Problem, { from, to }: Loss): boolean {
-  if (problem.kind === 'no-identity') return true
-  const isMissing = problem.kind === 'missing-segment' || problem.kind === 'cut-short'
-  return isMissing && isInside({ position: from, to }, findingOf('', problem))
-}
-
-function lossProblem({ from, to }: Loss): Problem {
-  return { kind: 'vanished', place: { segment: 0, offset: from, length: to - from } }
+  return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, problem.place))
 }
 
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
@@ -157,8 +147,7 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
     }
     for (const problem of held.splice(0))
       yield isAcknowledged(lines, problem, state) ? { kind: 'acknowledged', place: problem.place } : problem
-    for (const { position, to, reason } of state?.accepted ?? [])
-      if (reason === 'vanished') yield { kind: 'acknowledged', place: { segment: 0, offset: position, length: to - position } }
+    if (state !== undefined) yield* acceptedProblems(state, await engine.journal(name).segments())
     if (state !== undefined && state.status !== 'absent') {
       if (state.id === null) yield { kind: 'no-identity' }
       if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }

@@ -1,4 +1,5 @@
 /** What the doctor can find: a closed list of kinds, each with how serious it is and what a person can do. docs/doctor.md shows the same list. */
+import { withSession } from '../store/command-words.ts'
 
 type Severity = 'damage' | 'note'
 
@@ -30,13 +31,13 @@ const KINDS = {
   'cut-short': ['damage', 'The end of this segment is gone: restore the file from a backup.'],
   vanished: [
     'damage',
-    'These bytes were acknowledged and are no longer there. Restore the session with `holdfast restore-backup --session`, or run `holdfast accept-damage` to continue without them.',
+    'These bytes were acknowledged and are no longer there. Restore the session with `holdfast restore-backup <backup> --session <id>`, or run `holdfast accept-damage <id>` to continue without them.',
   ],
   'wrong-checkpoint': ['damage', 'This checkpoint does not tell what the records before it do: keep the files and report this.'],
   'wrong-identity': ['damage', 'This journal belongs to another session: move its directory back to where it came from.'],
   'no-identity': [
     'damage',
-    'The record that says whose journal this is cannot be read: restore the session from a backup, or run the doctor with --repair to continue without it.',
+    'The record that says whose journal this is cannot be read: restore the session from a backup, or run `holdfast doctor <id> --repair` to continue without it.',
   ],
   unreadable: ['damage', 'The rest of the session may be fine: check the disk and the rights, then run the doctor again.'],
   'lost-past': ['damage', 'Messages that this fork shares with another session cannot be read: restore that session from a backup.'],
@@ -44,21 +45,21 @@ const KINDS = {
   'dangling-parent': ['damage', 'The message that this one follows is gone: restore the session from a backup if it matters.'],
   'unfinished-erasure': [
     'note',
-    'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run the doctor with --repair.',
+    'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run `holdfast doctor <id> --repair`.',
   ],
   'unfinished-purge': [
     'note',
-    'Somebody died while purging this session: it is gone, but some of its files are still there. Purge again, or run the doctor with --repair.',
+    'Somebody died while purging this session: it is gone, but some of its files are still there. Purge again, or run `holdfast doctor <id> --repair`.',
   ],
   'unfinished-roll': [
     'note',
-    'A writer died, or is at work, before this segment had all that it must begin with: nothing is lost. Write to the session, or run the doctor with --repair.',
+    'A writer died, or is at work, before this segment had all that it must begin with: nothing is lost. Write to the session, or run `holdfast doctor <id> --repair`.',
   ],
   sealed: [
     'note',
     'Its lines were verified, but nobody looked into them: open the store with its master key for that. If the key was destroyed, this session is gone.',
   ],
-  acknowledged: ['note', 'Somebody has taken note of this damage: what stood here is gone, and nothing needs to be done.'],
+  acknowledged: ['note', 'A person has reviewed and accepted this damage: nothing needs to be done.'],
   'lost-copy': [
     'note',
     'One of the two copies of this record is not what was written; the other one is intact, and nothing is lost. Check the disk.',
@@ -69,8 +70,11 @@ const KINDS = {
   'late-segment': ['note', 'A writer that was late made this purged segment again: it holds nothing, and may be removed.'],
   'newer-version': ['note', 'A newer Holdfast wrote this: use that one to look at it.'],
   'dangling-grant': ['note', 'Nothing needs to be done, but a purge keeps what it would reach.'],
-  'stale-index': ['note', 'It is derived: run the doctor with --repair, which makes it anew.'],
-  leftover: ['note', 'A writer died before it had put this derived file into place: it may be removed, as the doctor does with --repair.'],
+  'stale-index': ['note', 'It is derived. Run `holdfast doctor --repair`, which makes it again.'],
+  leftover: [
+    'note',
+    'A writer died before it had put this derived file into place: it may be removed, as `holdfast doctor --repair` does.',
+  ],
   'foreign-file': ['note', 'Holdfast did not make this file and does not touch it: move it elsewhere if you do not need it here.'],
 } as const satisfies Record<string, readonly [Severity, string]>
 
@@ -95,7 +99,8 @@ export interface Problem {
 }
 
 export function findingOf(session: string, { kind, place, detail }: Problem, space: string | null = null): Finding {
-  const [severity, text] = KINDS[kind]
+  const [severity, general] = KINDS[kind]
+  const text = space === null ? general : withSession(general, { id: session, space })
   return {
     session_id: session,
     space,

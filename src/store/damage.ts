@@ -40,7 +40,7 @@ export interface DamagedPlace {
 
 /** All damage of a journal, which is read for it, with what is known to be lost. One spoiled copy of a record that is written twice is none. */
 export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageReport[]> {
-  const reports: DamageReport[] = loss === undefined ? [] : [{ segment: 0, offset: loss.from, length: loss.to - loss.from, kind: loss.as }]
+  const reports: DamageReport[] = loss === undefined ? [] : [lossReport(loss, await journal.segments())]
   const copies = new LostCopies()
   let spoiled: Damaged[] = []
   const report = (lost: readonly Damaged[], segment: number): void => {
@@ -64,6 +64,11 @@ export async function damageOf(journal: Journal, loss?: Loss): Promise<DamageRep
   }
   report(spoiled, last)
   return reports
+}
+
+function lossReport({ from, to, as }: Loss, segments: readonly number[]): DamageReport {
+  const segment = segments.findLast((first) => first <= from) ?? from
+  return { segment, offset: from - segment, length: to - from, kind: as }
 }
 
 /** What a replica knows to be damaged, as answers report it. A torn tail is not among it: it was never acknowledged. */
