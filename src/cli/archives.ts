@@ -30,6 +30,8 @@ export async function archives(context: Context, [id, number]: [string, number?]
     })
   }
   const all = await session.archives()
+  // A list of archives has no field for damage; the root of the tree has what the state of the session knows.
+  warnOfDamage(out, id, (await session.tree()).damage)
   for (const archive of all) {
     const { abstract } = archive
     await out.result(archiveFields(id, archive), (colours) => {

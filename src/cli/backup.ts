@@ -3,6 +3,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
+import { shellWord } from '../store/command-words.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
@@ -75,7 +76,7 @@ async function restoreOne(context: Context, from: string, id: string, dryRun: bo
   out.note(`${id}: ${what}.${keptErased > 0 ? ` ${keptErased} erased lines stay erased.` : ''}`)
   if (!dryRun && status === 'damaged')
     out.warn(
-      `The session "${id}" is still damaged: the backup does not hold all that was lost. Run "holdfast doctor ${id}", or "holdfast accept-damage ${id}" to continue without it.`,
+      `The session "${id}" is still damaged: the backup does not hold all that was lost. Run \`holdfast doctor ${shellWord(id)}\`, or \`holdfast accept-damage ${shellWord(id)}\` to continue without it.`,
     )
   for (const origin of damaged)
     out.warn(`"${id}" is a fork, and shares messages with "${origin.session_id}", which is ${origin.status}. Restore that session too.`)

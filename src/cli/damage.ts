@@ -1,9 +1,12 @@
 /** `accept-damage`, and the warning of every command whose answer lacks something that was written. */
+import type { SessionApi } from '../client/api.ts'
+import { sessionWords, shellWord } from '../store/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import { acceptedFields, damageText, placeFields } from '../wire/damage.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
+import { plural } from './plural.ts'
 import { inLine } from './terminal.ts'
 
 /**
@@ -18,7 +21,7 @@ export function warnOfDamage(out: Output, session: string | undefined, damage: r
   const only = session ?? (new Set(damage.map((place) => place.session)).size === 1 ? first.session : undefined)
   const where = only === undefined ? '' : ` in "${only}"`
   const isNew = damage.some(({ accepted }) => accepted !== true)
-  const next = isNew ? ` Run "holdfast doctor${only === undefined ? '' : ` ${only}`}" to see what to do.` : ''
+  const next = isNew ? ` Run \`holdfast doctor${only === undefined ? '' : ` ${shellWord(only)}`}\` to see what to do.` : ''
   out.warn(`${damageText(counted)}${where}.${next}`, {
     ...(only === undefined ? {} : { session_id: only }),
     damage: damage.map(placeFields),
@@ -35,8 +38,27 @@ export async function acceptDamage(context: Context, [id]: [string], { key, expe
   const session = await (await context.write()).session(id)
   const done = await session.acceptDamage(given({ key, expect }))
   const { session_id, version, accepted } = acceptedFields(id, done)
-  await out.result({ session_id, version, accepted }, () => done.accepted.map(lineOf).join('\n'))
-  out.note(done.duplicate ? `The damage of "${id}" was accepted before.` : `"${id}" continues. Reads report the gap as accepted.`)
+  if (out.json || accepted.length > 0) await out.result({ session_id, version, accepted }, () => done.accepted.map(lineOf).join('\n'))
+  if (out.json) return
+  out.note(done.duplicate ? await whyNothing(context, session, done.accepted) : `"${id}" continues. Reads report the gap as accepted.`)
+}
+
+/** Why there was nothing to accept. */
+async function whyNothing({ space, isRemote }: Context, session: SessionApi, accepted: readonly DamagedPlace[]): Promise<string> {
+  const { id } = session
+  const damage = await session.damage()
+  const open = damage.filter(
+    ({ kind, segment, offset }) => kind !== 'torn' && !accepted.some(({ position }) => position === segment + offset),
+  ).length
+  const before = accepted.length > 0 ? ` The other damage of "${id}" was accepted before.` : ''
+  if (open > 0) {
+    const words = sessionWords({ id, space: space ?? 'default' })
+    return (
+      `Nothing was accepted: data of "${id}" cannot be read at ${plural(open, 'place')}, but accept-damage concerns lost bytes only. ` +
+      `Run \`holdfast doctor ${words} --repair\`${isRemote ? ' where the store is' : ''} to acknowledge what cannot be read.${before}`
+    )
+  }
+  return before === '' ? `Nothing of "${id}" is lost, so nothing was accepted.` : `The damage of "${id}" was accepted before.`
 }
 
 function lineOf({ position, count, reason, since }: DamagedPlace): string {

@@ -5,6 +5,7 @@ import { sessionFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
+import { plural } from './plural.ts'
 import { collectSessions } from './sessions.ts'
 import { relativeTime } from './terminal.ts'
 
@@ -49,9 +50,12 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
   const ill = sessions.filter(({ status }) => status === 'damaged' || status === 'unreadable')
   if (ill.length > 0) {
     const ids = ill.map(({ id }) => id)
-    out.warn(`${ill.length} of ${sessions.length} sessions are damaged or unreadable. Run \`holdfast doctor\`.`, {
-      sessions: ids.slice(0, 100),
-    })
+    out.warn(
+      `${ill.length} of ${plural(sessions.length, 'session')} ${ill.length === 1 ? 'is' : 'are'} damaged or unreadable. Run \`holdfast doctor\`.`,
+      {
+        sessions: ids.slice(0, 100),
+      },
+    )
   }
   if (cursor !== null) out.aside({ next_cursor: cursor }, `There are more: --cursor ${cursor}`)
   if (sessions.length === 0) out.note('No sessions.')

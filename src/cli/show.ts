@@ -2,6 +2,7 @@
 
 import type { SessionApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
+import { shellWord } from '../store/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import type { Change } from '../store/follow.ts'
 import type { StoredMessage } from '../store/transcript.ts'
@@ -113,7 +114,7 @@ async function report(out: Output, id: string, damaged: boolean, damage: readonl
   }
   if (!damaged && missing === 0) return
   const what = missing === 0 ? `"${id}" is damaged` : `${missing === 1 ? '1 message is' : `${missing} messages are`} missing in "${id}"`
-  out.warn(`${what}. Run "holdfast doctor ${id}" to see where.`, { session_id: id, missing })
+  out.warn(`${what}. Run \`holdfast doctor ${shellWord(id)}\` to see where.`, { session_id: id, missing })
 }
 
 async function printChange({ out }: Context, session: SessionApi, change: Change, shown: ReadonlySet<string>): Promise<void> {

@@ -96,7 +96,9 @@ export async function treeOf(root: Handle): Promise<TreeNode> {
       if (child !== undefined) children.push(child)
     }
     const { status, version } = infoOf(handle.id, state, handle.held.replica.damage)
-    const damage = await new Transcript(root.parts, handle.id, state).damageOf([], -1)
+    // No message is read for a tree, so how many are missing is not known.
+    const places = await new Transcript(root.parts, handle.id, state).damageOf([], -1)
+    const damage = places.map((place) => ({ ...place, count: place.count === 0 ? null : place.count }))
     return { session: handle.id, kind, title: state.title, status, version, message, damage, children }
   }
   return (await grow(root, { kind: 'root', message: null })) as TreeNode
@@ -107,7 +109,8 @@ async function stateOrFlag(handle: Handle): Promise<SessionState | Pick<TreeNode
     const state = await handle.state()
     const { loss } = handle.held.replica
     // What is left of it does not say whose fork it is.
-    if (loss !== undefined && (loss.as === 'identity' || state.id === null)) throw lossError(loss)
+    if (loss !== undefined && (loss.as === 'identity' || state.id === null))
+      throw lossError(loss, { space: handle.parts.space, id: handle.id })
     return state
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error

@@ -40,7 +40,7 @@ test('show warns on standard error, exits with 0, and with --json ends with a li
   })
   const people = await cli.run(['show', 'a'])
   expect(people.status).toBe(0)
-  expect(people.stderr).toContain('warning: 3 messages are missing at 1 place (vanished) in "a". Run "holdfast doctor a"')
+  expect(people.stderr).toContain('warning: 3 messages are missing at 1 place (vanished) in "a". Run `holdfast doctor a`')
   const { status, stdout, stderr } = await cli.run(['--json', 'show', 'a'])
   expect(status).toBe(0)
   // A line of standard output is a message, whatever else there is to say.

@@ -39,7 +39,7 @@ test('without --json a mistake is told in words, on standard error alone', async
   const cli = new Cli()
   const { status, stdout, stderr } = await cli.run(['shw', 'a'])
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toBe('error: unknown command \'shw\'\n(Did you mean show?)\nRun "holdfast --help" to see what there is.\n')
+  expect(stderr).toBe("error: unknown command 'shw'\n(Did you mean show?)\nRun `holdfast --help` to see what there is.\n")
   expect((await cli.run(['show', 'a', '--limit', 'x'])).stderr).toBe('error: --limit must be a whole number; got "x".\n')
 })
 

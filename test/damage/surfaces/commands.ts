@@ -88,7 +88,10 @@ export const COMMAND_NAMES = COMMANDS.map(({ name }) => name)
 export const STATED_COMMANDS = Object.keys(SPECS)
 
 /** Ways of a command whose answers differ from those of its row. */
-const MORE: readonly Spec[] = [[LISTS, ['export', '--all']]]
+const MORE: readonly Spec[] = [
+  [LISTS, ['export', '--all']],
+  [READS_STATE, ['archives', TALK]],
+]
 
 export const COMMAND_SURFACES: readonly Surface[] = [...MORE, ...Object.values(SPECS)].flatMap(([answers, ...calls]) =>
   calls.map((words) => ({

@@ -1,0 +1,141 @@
+/** What the command line says and does about sessions that lost bytes, and about those that did not. On the real disk. */
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { journalName } from '../../src/engine/names.ts'
+import { Cli, objectsIn } from './holdfast.ts'
+
+function folder(cli: Cli, id: string, space = 'default'): string {
+  return join(cli.store, 'sessions', journalName(space, id))
+}
+
+function firstFile(cli: Cli, id: string, space?: string): string {
+  const [name] = readdirSync(folder(cli, id, space)).filter((file) => file.endsWith('.jsonl'))
+  return join(folder(cli, id, space), name as string)
+}
+
+/** A byte of one message changes, so its line cannot be read. Nothing vanishes. */
+async function flipped(cli: Cli, id: string): Promise<void> {
+  for (const message of ['m1', 'm2', 'm3']) await cli.prepareMessages(id, message)
+  const bytes = readFileSync(firstFile(cli, id))
+  bytes[bytes.indexOf('"content":"m2"') + 12] = 0x58
+  writeFileSync(firstFile(cli, id), bytes)
+}
+
+/** The journal ends in the middle of its last line. */
+async function cut(cli: Cli, id: string): Promise<void> {
+  for (const message of ['m1', 'm2']) await cli.prepareMessages(id, message)
+  truncateSync(firstFile(cli, id), readFileSync(firstFile(cli, id)).length - 40)
+}
+
+test('accept-damage of a whole session says that nothing is lost and nothing was accepted', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('healthy', 'm1')
+  const { status, stdout, stderr } = await cli.run(['accept-damage', 'healthy'])
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'Nothing of "healthy" is lost, so nothing was accepted.\n' })
+  expect(await cli.one('accept-damage', 'healthy')).toMatchObject({ session_id: 'healthy', accepted: [] })
+})
+
+test('accept-damage of a session with a rotten line names the command that acknowledges it', async () => {
+  const cli = new Cli()
+  await flipped(cli, 'flip')
+  const { status, stdout, stderr } = await cli.run(['accept-damage', 'flip'])
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+  expect(stderr).toContain('cannot be read at 1 place, but accept-damage concerns lost bytes only. Run `holdfast doctor flip --repair`')
+  expect((await cli.run(['doctor', 'flip', '--repair'])).status).toBe(0)
+  expect((await cli.run(['accept-damage', 'flip'])).stderr).toBe('The damage of "flip" was accepted before.\n')
+})
+
+test('accept-damage says that a loss was accepted before if it was', async () => {
+  const cli = new Cli()
+  await cut(cli, 'half')
+  expect((await cli.run(['accept-damage', 'half'])).stderr).toContain('"half" continues.')
+  const { status, stdout, stderr } = await cli.run(['accept-damage', 'half'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: 'The damage of "half" was accepted before.\n' })
+  expect(stdout).toMatch(/^position \d+: .*\n$/)
+})
+
+test.each([
+  ['journal file', (cli: Cli) => rmSync(firstFile(cli, 'gone'))],
+  ['directory', (cli: Cli) => rmSync(folder(cli, 'gone'), { recursive: true })],
+])('doctor <id> --repair accepts the loss of a session whose %s was deleted', async (_, harm) => {
+  const cli = new Cli()
+  await cli.prepareMessages('gone', 'm1')
+  harm(cli)
+  const { status, stderr } = await cli.run(['doctor', 'gone', '--repair'])
+  expect(stderr).toContain('1 damaged place accepted, 0 left.')
+  expect(status).toBe(0)
+  expect((await cli.run(['append', 'gone', 'more'])).status).toBe(0)
+  expect((await cli.json('doctor', 'gone')).map(({ kind }) => kind)).toEqual(['acknowledged', undefined])
+})
+
+test('doctor --repair announces each loss that it accepts, in every space', async () => {
+  const cli = new Cli()
+  await cut(cli, 'half')
+  await cli.prepareMessages('gone', 'm1')
+  await cli.prepare(async (store) => {
+    for (const id of ['a', 'b']) await (await store.in('team').session(id)).append({ role: 'user', content: 'x' })
+  })
+  rmSync(folder(cli, 'gone'), { recursive: true })
+  for (const file of readdirSync(folder(cli, 'a', 'team'))) rmSync(join(folder(cli, 'a', 'team'), file))
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(stderr).toMatch(/^Will accept that \d+ bytes of "half" vanished at position \d+, and let it continue without them\.$/m)
+  expect(stderr).toMatch(/^Will accept that \d+ bytes of "gone" vanished at position 0, /m)
+  expect(stderr).toMatch(/^Will accept that \d+ bytes of "a" vanished at position 0, /m)
+  expect(stderr).toContain('3 damaged places accepted, 0 left.')
+  expect(status).toBe(0)
+  expect((await cli.run(['--space', 'team', 'append', 'a', 'more'])).status).toBe(0)
+})
+
+test('doctor --repair says why it leaves the loss of a session whose id nothing says', async () => {
+  const cli = new Cli()
+  await cli.prepareMessages('An Id That Is Not Plain', 'm1')
+  rmSync(folder(cli, 'An Id That Is Not Plain'), { recursive: true })
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(status).toBe(5)
+  expect(stderr).not.toContain('Will accept')
+  expect(stderr).toContain('Nothing that is left says which session this is. Run `holdfast doctor <id> --repair` with its id.')
+  const named = await cli.run(['doctor', 'An Id That Is Not Plain', '--repair'])
+  expect(named.status).toBe(0)
+  expect(named.stdout).toContain("`holdfast accept-damage 'An Id That Is Not Plain'`")
+})
+
+test('doctor --repair leaves swapped journals as they are, also with a rotten line in them', async () => {
+  const cli = new Cli()
+  await flipped(cli, 'a')
+  await cli.prepareMessages('b', 'm1')
+  const [a, b] = [readFileSync(firstFile(cli, 'a')), readFileSync(firstFile(cli, 'b'))]
+  writeFileSync(firstFile(cli, 'a'), b)
+  writeFileSync(firstFile(cli, 'b'), a)
+  const { status, stderr } = await cli.run(['doctor', '--repair'])
+  expect(status).toBe(5)
+  expect(stderr).not.toContain('Will ')
+  expect(stderr).toContain('of "b". Its files belong to another session. Move them back to where they came from.')
+  expect(readFileSync(firstFile(cli, 'b')).equals(a)).toBe(true)
+})
+
+test('archives, tree and show warn of damage, and none of them says that no message is missing', async () => {
+  const cli = new Cli()
+  await flipped(cli, 'flip')
+  const unknown = 'warning: messages may be missing at 1 place (rotten) in "flip". Run `holdfast doctor flip` to see what to do.\n'
+  expect((await cli.run(['--quiet', 'archives', 'flip'])).stderr).toBe(unknown)
+  expect((await cli.run(['tree', 'flip'])).stderr).toBe(unknown)
+  expect((await cli.run(['show', 'flip'])).stderr).toContain('1 message is missing at 1 place (rotten) in "flip"')
+  await cli.prepareMessages('whole', 'm1')
+  expect(await cli.run(['archives', 'whole'])).toMatchObject({ status: 0, stderr: '"whole" has no archives.\n' })
+})
+
+test('doctor counts one place and one session in the singular', async () => {
+  const cli = new Cli()
+  await cut(cli, 'half')
+  expect((await cli.run(['doctor', 'half'])).stderr).toBe('1 session verified: 1 damaged place, 0 notes.\n')
+})
+
+test('an acknowledged finding does not say that what it names is gone', async () => {
+  const cli = new Cli()
+  await flipped(cli, 'flip')
+  await cli.run(['doctor', '--repair'])
+  const findings = objectsIn((await cli.run(['--json', 'doctor', 'flip'])).stdout).filter(({ kind }) => kind === 'acknowledged')
+  expect(findings.length).toBeGreaterThan(1)
+  for (const { action } of findings) expect(action).toBe('A person has reviewed and accepted this damage: nothing needs to be done.')
+})
