@@ -207,7 +207,9 @@ export class Indexer {
     const known = await this.catalog.known(names)
     const asked = names.flatMap((name, i) => (known[i] === undefined ? [] : [{ name, known: known[i] }]))
     const texts = await examining.texts(asked)
-    for (const [i, { name }] of asked.entries()) if (texts[i] === undefined) this.#stuck.add(name)
+    const unread = asked.filter((_, i) => texts[i] === undefined).map(({ name }) => name)
+    for (const name of unread) this.#stuck.add(name)
+    await this.lookAtShort(unread)
     return texts.filter((text) => text !== undefined)
   }
 
@@ -241,6 +243,20 @@ export class Indexer {
     const known = await this.catalog.known(whole)
     const doubted = whole.filter((_, i) => known[i]?.status === 'damaged')
     await this.#look([...damaged, ...doubted].filter(isCatalogued), this.#examiner, 'damaged')
+  }
+
+  /** Looks once more at those sessions whose journals are shorter than they were. True if there are such. */
+  async lookAtShort(names: readonly string[]): Promise<boolean> {
+    const known = await this.catalog.known(names)
+    const isShort = async (name: string, index: number): Promise<boolean> => {
+      const { status, mark } = known[index] ?? {}
+      const journal = status === 'ok' && mark !== undefined ? this.#engine.journal(name) : undefined
+      return journal?.reach !== undefined && ((await journal.reach()) ?? -1) < (mark?.end ?? 0)
+    }
+    const all = await Promise.all(names.map(isShort))
+    const short = names.filter((_, i) => all[i])
+    await this.#look(short, this.#examiner, 'damaged')
+    return short.length > 0
   }
 
   /** Puts the rows of some sessions. */

@@ -73,10 +73,13 @@ export class CatalogService implements CatalogRequests {
   }
 
   list({ count, ...query }: ListQuery & { readonly count: boolean }): Promise<{ rows: ListedRow[]; total: number | null }> {
-    return this.#caughtUp(query.space, async ({ catalog }) => ({
-      rows: await catalog.list(query),
-      total: count ? await catalog.count(query) : null,
-    }))
+    return this.#caughtUp(query.space, async (indexer) => {
+      const { catalog } = indexer
+      let rows = await catalog.list(query)
+      // Whoever took bytes away from a session has announced nothing.
+      if (await indexer.lookAtShort(rows.map(({ name }) => name))) rows = await catalog.list(query)
+      return { rows, total: count ? await catalog.count(query) : null }
+    })
   }
 
   async damaged(query: Omit<ListQuery, 'status'>): Promise<ListedRow[]> {

@@ -166,6 +166,9 @@ export interface Journal {
    */
   vanished?(): Promise<Vanished | undefined>
 
+  /** Where the journal ends by now, or anywhere behind that; undefined if there is none. Opens no file, for whoever asks of many journals. */
+  reach?(): Promise<number | undefined>
+
   /** Lets go of open files. The handle can be used again. */
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@
  * Positions continue in a later epoch once a loss was accepted, so a watermark of an earlier epoch says nothing about the journal any more.
  */
 import { crc32 } from 'node:zlib'
-import { intactCrc } from './line.ts'
+import { decodeLine, intactCrc } from './line.ts'
 
 export interface Watermark {
   /** Where the line starts and ends, newline included. */
@@ -55,7 +55,13 @@ export function lookOf(mark: Watermark, around: Uint8Array): 'intact' | 'rotten'
     return hashOfId(line) === mark.idHash ? 'intact' : 'gone'
   // Another record's bytes almost never start and end at the same two places.
   const bounded = (lead === 0 || around[lead - 1] === NEWLINE) && line.indexOf(NEWLINE) === length - 1
-  return bounded ? 'rotten' : 'gone'
+  // What looks like nothing, or like the fragment of a writer that died, is reported by no reader.
+  return bounded && isRotten(line.subarray(0, -1)) ? 'rotten' : 'gone'
+}
+
+function isRotten(line: Buffer): boolean {
+  const decoded = decodeLine(line)
+  return decoded.kind === 'damage' && decoded.as === 'rotten'
 }
 
 /** Every line starts with its version and its id. */

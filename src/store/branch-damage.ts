@@ -84,7 +84,9 @@ export class BranchDamage {
     if (damage.length === 0) return []
     const lines = damage.filter(({ as }) => !isWhole(as))
     const lost = lines.length === 0 ? [] : await lostInTail(this.#journals.journal(session), lines)
-    return [...lost, ...this.#wholeLosses(session)]
+    const whole = this.#wholeLosses(session)
+    // What is left of bytes that vanished, zeros for example, is the same loss.
+    return [...lost.filter((one) => !whole.some(({ position, to }) => overlaps(one, [position, to]))), ...whole]
   }
 
   /** Bytes that vanished, and files of another session: no line shows them. */

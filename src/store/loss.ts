@@ -49,9 +49,24 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
 /** Where a line is that is not at its own position: `ahead` of it if bytes before it are missing, `behind` it if others wrote first. */
 export type Displaced = 'ahead' | 'behind'
 
-export function displacement({ at, bytes }: Line): Displaced {
-  const position = /"pos":(\d+),"crc":"[0-9a-f]{8}"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))?.[1]
-  return position !== undefined && Number(position) > at ? 'ahead' : 'behind'
+export function displacement(line: Line): Displaced {
+  const position = endOf(line)?.[1]
+  return position !== undefined && Number(position) > line.at ? 'ahead' : 'behind'
+}
+
+/**
+ * The checksum that a rotten line ends with, if it was written whole and at its place. Then it was a record, and the next one follows it: otherwise
+ * the chain of records would say that nothing was lost here.
+ */
+export function checksumOfRotten(line: Line): string | undefined {
+  const [, position, crc] = endOf(line) ?? []
+  return Number(position) === line.at && line.bytes[0] === OPEN_BRACE && !line.bytes.includes(0) ? crc : undefined
+}
+
+const OPEN_BRACE = 0x7b
+
+function endOf({ bytes }: Line): RegExpExecArray | null {
+  return /"pos":(\d+),"crc":"([0-9a-f]{8})"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Which sessions a search may have missed something in: those that the catalog has as damaged. Nothing of them is read. */
+/** Which sessions a search may have missed something in: those that the catalog has as damaged. Of each, the end is read. */
 import type { ListedRow } from '../engine/catalog.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from '../session/state.ts'
@@ -21,10 +21,10 @@ export async function searchDamage(parts: StoreParts, { session, tag, owner }: S
   const scope = { ...(tag === undefined ? {} : { tag }), ...(owner === undefined ? {} : { owner }) }
   if (session === undefined) {
     const rows = await damaged(parts, scope, MOST + 1)
-    return { damage: rows.slice(0, MOST).map(({ id }) => placeIn(parts, id)), moreDamage: rows.length > MOST }
+    return { damage: await Promise.all(rows.slice(0, MOST).map(({ id }) => placeIn(parts, id))), moreDamage: rows.length > MOST }
   }
   const damage: DamagedPlace[] = []
-  for (const id of await withParents(parts, session)) if (await isDamaged(parts, id)) damage.push(placeIn(parts, id))
+  for (const id of await withParents(parts, session)) if (await isDamaged(parts, id)) damage.push(await placeIn(parts, id))
   return { damage: damage.slice(0, MOST), moreDamage: damage.length > MOST }
 }
 
@@ -42,9 +42,11 @@ function damaged(parts: StoreParts, options: Pick<ListOptions, 'query' | 'tag' |
   return parts.catalog.ask('damaged', { ...filterOf(parts.space, options), order: 'updated', limit })
 }
 
-/** Where its first damage is, if this process has loaded the session. */
-function placeIn(parts: StoreParts, session: string): DamagedPlace {
+/** Where its first damage is, as far as its end shows. */
+async function placeIn(parts: StoreParts, session: string): Promise<DamagedPlace> {
   const { replica } = parts.replicas.once(parts.engine.name(parts.space, session))
-  const known = replica.damage.find(({ as }) => as !== 'torn')
+  // What cannot be loaded has its damage noted, too.
+  if (replica.damage.length === 0) await replica.read().catch(() => undefined)
+  const known = replica.damage.find(({ as }) => as === 'vanished' || as === 'identity') ?? replica.damage.find(({ as }) => as !== 'torn')
   return { position: known?.at ?? 0, count: null, reason: known === undefined ? 'rotten' : reasonOf(known.as), session }
 }

@@ -8,7 +8,7 @@ import { type Counted, countedAt, type Damaged, isAcceptance, JournalFold, type 
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
-import { type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss } from './loss.ts'
+import { checksumOfRotten, type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 import type { Model } from './model.ts'
 import { ReadSoFar } from './read-so-far.ts'
@@ -87,6 +87,8 @@ export class Tail<S> {
   #displaced: Displaced | undefined
   /** A file was replaced or cut while the journal was loaded. */
   #changed = false
+  /** The checksum of a record that rotted, if none that can be read stands behind it. */
+  #rotten: string | undefined
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
 
@@ -132,8 +134,9 @@ export class Tail<S> {
     return this.#read.opened
   }
 
+  /** The checksum of the record that the next one follows. */
   get prev(): string {
-    return this.#fold.prev
+    return this.#rotten ?? this.#fold.prev
   }
 
   get checkpointBytes(): number {
@@ -274,6 +277,7 @@ export class Tail<S> {
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.#read.last = group.last ?? this.#read.last
+    this.#rotten = undefined
     this.keys.addAll(keys)
     for (const record of last) this.keys.add(record)
     this.#setState(last.reduce((before, record) => this.#model.apply(before, record), state))
@@ -388,6 +392,7 @@ export class Tail<S> {
     this.#rooted = true
     this.#read.begin()
     this.#displaced = undefined
+    this.#rotten = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -402,6 +407,7 @@ export class Tail<S> {
     this.#lastSeal = this.#fold.seal
     this.#fold.enter(segment, successor)
     this.#read.begin()
+    this.#rotten = undefined
     this.#hasErasure = false
     this.keys = new SegmentKeys(this.#model)
     this.#next = segment
@@ -416,14 +422,16 @@ export class Tail<S> {
       this.#covered = this.segment
       this.#rooted = this.#fold.root.unrooted !== true
     }
-    if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) this.#reportDamage(verdict)
-    else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
+    if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) {
+      this.#reportDamage(verdict)
+      if (verdict.as === 'rotten') this.#rotten = checksumOfRotten(line) ?? this.#rotten
+    } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
       const copy = this.#copies.count(verdict, this.damage)
       if (copy !== undefined) this.damage = this.damage.filter((one) => one !== copy)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
-      if (!verdict.carried) this.#read.last = verdict
+      if (!verdict.carried) [this.#read.last, this.#rotten] = [verdict, undefined]
       this.#hasErasure ||= verdict.record.type === 'message.erased'
       if (this.#readsKeys) this.keys.add(verdict)
       this.#witness?.(verdict)

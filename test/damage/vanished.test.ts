@@ -264,3 +264,39 @@ describe('no alarm is raised for', () => {
     expect((await (await again.session('talk')).messages()).messages).toHaveLength(1)
   })
 })
+
+describe('with a catalog that knows the sessions from before', () => {
+  beforeEach(async () => {
+    await sample()
+    await (
+      await openStore(directory).then(async (store) => {
+        await store.list()
+        return store
+      })
+    ).close()
+  })
+
+  test.each(HARMS)('a list shows a journal that is $name as damaged, and a search reports it', async ({ harm }) => {
+    await harm()
+    const store = await open()
+    const { sessions } = await store.list()
+    expect(sessions.find(({ id }) => id === 'talk')).toMatchObject({ status: 'damaged' })
+    const { damage } = await store.search('message')
+    expect(damage).toContainEqual(expect.objectContaining({ session: 'talk', reason: 'vanished' }))
+  })
+
+  test('a search that comes first reports it, too', async () => {
+    await rm(folder('talk'), { recursive: true })
+    const { damage, lag } = await (await open()).search('message')
+    expect(damage).toMatchObject([{ session: 'talk' }])
+    expect(lag).toBeNull()
+  })
+
+  test('what a process finds out, others are told', async () => {
+    const other = await open()
+    await other.list()
+    await rm(folder('other'), { recursive: true })
+    await expect((await (await open()).session('other')).messages()).rejects.toMatchObject({ code: 'DAMAGED' })
+    expect((await other.stats()).sessions).toMatchObject({ damaged: 1 })
+  })
+})

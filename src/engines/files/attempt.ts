@@ -50,3 +50,16 @@ export async function writeSoon(open: Segment, group: Uint8Array): Promise<Attem
     return { written: 0, failure }
   }
 }
+
+/** How much of a group stands where it must. If that cannot be read, nobody knows, and the segment is given up. */
+export async function placedOf(open: Segment, at: number, group: Uint8Array): Promise<number> {
+  try {
+    const there = await open.file.read(at - open.first, group.length)
+    let same = 0
+    while (same < there.length && there[same] === group[same]) same++
+    return same
+  } catch (error) {
+    open.poisoned = true
+    throw open.failure('unknown', error)
+  }
+}

@@ -13,7 +13,7 @@ import type { Appended, AppendOptions, Chunk, Journal, Oddity, Vanished } from '
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
-import { type Attempt, endOf, isAt, isUnchanged, writeNow, writeSoon } from './attempt.ts'
+import { type Attempt, endOf, isAt, isUnchanged, placedOf, writeNow, writeSoon } from './attempt.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
@@ -66,8 +66,9 @@ export class FilesJournal implements Journal {
     this.name = name
     this.#parts = parts
     this.#directory = join(parts.root, 'sessions', name)
-    this.#reach = new Reach(name, parts.watermarks, {
+    this.#reach = new Reach(name, parts, {
       segments: () => this.#segments(),
+      size: (segment) => parts.disk.statSync(join(this.#directory, segmentFile(segment)))?.size,
       hold: (segment) => this.#holdCurrent(segment),
       verdicts: (segment, successor) => this.#verdicts(segment, successor),
     })
@@ -250,6 +251,10 @@ export class FilesJournal implements Journal {
     return this.#parts.track(() => this.#reach.vanished())
   }
 
+  reach(): Promise<number | undefined> {
+    return this.#parts.track(() => this.#reach.end())
+  }
+
   async close(): Promise<void> {
     await this.#parts.segments.close(this.#directory)
     await this.#parts.indexes.close(this.name)
@@ -391,7 +396,7 @@ export class FilesJournal implements Journal {
 
   /** The group is not simply there. What stands of it, and why the rest does not. */
   async #look(open: Segment, at: number, group: Uint8Array, { written, failure }: Attempt, options: AppendOptions): Promise<Appended> {
-    const placed = await this.#placed(open, at, group)
+    const placed = await placedOf(open, at, group)
     if (placed > 0 && endOf(open, 'unknown') === undefined) throw replaced()
     if (placed === group.length) return { moved: false, placed }
     const full = isFull(failure) || (failure === undefined && written < group.length)
@@ -399,19 +404,6 @@ export class FilesJournal implements Journal {
     if (full && options.urgent === true && (await this.#parts.reserve.release())) return { moved: false, placed }
     if (full) return { moved: false, placed, refusal: noSpace(failure) }
     return failure === undefined ? { moved: false, placed } : { moved: false, placed, refusal: unwritable(failure, 'The journal') }
-  }
-
-  /** How much of the group stands where it must. If that cannot be read, nobody knows, and the segment is given up. */
-  async #placed(open: Segment, at: number, group: Uint8Array): Promise<number> {
-    try {
-      const there = await open.file.read(at - open.first, group.length)
-      let same = 0
-      while (same < there.length && there[same] === group[same]) same++
-      return same
-    } catch (error) {
-      open.poisoned = true
-      throw open.failure('unknown', error)
-    }
   }
 
   /** The space kept in reserve is for this too, if something is to be removed: a store that cannot roll could not be emptied. */

@@ -3,6 +3,7 @@ import type { Vanished } from '../../engine/port.ts'
 import type { Outcome } from '../../errors.ts'
 import { watermarkOf } from '../../record/watermark.ts'
 import { vanishedError } from './failures.ts'
+import type { Feed } from './feed.ts'
 import type { Segment } from './segment.ts'
 import { type Contents, findVanished } from './vanished.ts'
 import type { Shard, Watermarks } from './watermarks.ts'
@@ -10,16 +11,31 @@ import type { Shard, Watermarks } from './watermarks.ts'
 export class Reach {
   readonly #name: string
   readonly #watermarks: Watermarks
+  readonly #feed: Feed
   readonly #contents: Contents
+  /** Others were told that bytes have vanished. */
+  #told = false
 
-  constructor(name: string, watermarks: Watermarks, contents: Contents) {
+  constructor(name: string, { watermarks, feed }: { readonly watermarks: Watermarks; readonly feed: Feed }, contents: Contents) {
     this.#name = name
     this.#watermarks = watermarks
+    this.#feed = feed
     this.#contents = contents
   }
 
   async vanished(): Promise<Vanished | undefined> {
-    return (await this.#compare()).vanished
+    const { vanished } = await this.#compare()
+    // Nobody wrote anything, so nobody else would look. Where nothing can be announced, whoever reads the session finds out.
+    if (vanished !== undefined && !this.#told) await this.#feed.announce(this.#name).catch(() => undefined)
+    this.#told = vanished !== undefined
+    return vanished
+  }
+
+  /** Where the journal ends by now. */
+  async end(): Promise<number | undefined> {
+    const last = (await this.#contents.segments()).at(-1)
+    const size = last === undefined ? undefined : this.#contents.size(last)
+    return last === undefined || size === undefined ? undefined : last + size
   }
 
   /** Whether every watermark of this journal that is known by now was found to hold. Waits for nothing: an append asks before and after its write. */

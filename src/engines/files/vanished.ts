@@ -16,6 +16,8 @@ import type { Segment } from './segment.ts'
 
 export interface Contents {
   segments(): Promise<number[]>
+  /** Of the file that a segment's path names; undefined if there is none. */
+  size(segment: number): number | undefined
   /** The file that a segment's path names; to be released. */
   hold(segment: number): Promise<Segment | undefined>
   verdicts(segment: number, successor: number): AsyncIterable<Verdict>
@@ -46,9 +48,8 @@ async function gapOf(mark: Watermark, contents: Contents): Promise<number | unde
 }
 
 async function gapIn(mark: Watermark, segments: readonly number[], contents: Contents): Promise<number | undefined> {
-  const last = segments.at(-1)
-  if (last === undefined) return 0
-  if (epochOf(last) > epochOf(mark.start)) return undefined
+  if (segments.length === 0) return 0
+  if (await isContinued(mark, segments, contents)) return undefined
   const index = segments.findLastIndex((first) => first <= mark.start)
   // Whether the segments before the first one were purged is for those to say who know the state.
   if (index === -1) return undefined
@@ -68,6 +69,23 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
   } finally {
     open.release()
   }
+}
+
+/** Whether the journal goes on in a later epoch than a watermark's: such a segment holds lines, or a seal names it. Its name alone says nothing. */
+async function isContinued(mark: Watermark, segments: readonly number[], contents: Contents): Promise<boolean> {
+  for (const [i, segment] of segments.entries()) {
+    if (epochOf(segment) <= epochOf(mark.start)) continue
+    const successor = segments[i + 1] ?? Number.POSITIVE_INFINITY
+    if ((await contentOf(contents.verdicts(segment, successor), mark)) !== 'nothing') return true
+    const before = segments[i - 1]
+    if (before !== undefined && (await isSealedFor(contents.verdicts(before, segment), segment))) return true
+  }
+  return false
+}
+
+async function isSealedFor(verdicts: AsyncIterable<Verdict>, next: number): Promise<boolean> {
+  for await (const verdict of verdicts) if (verdict.kind === 'counted' && verdict.record.next === next) return true
+  return false
 }
 
 async function isVoid(mark: Watermark, segments: readonly number[], index: number, contents: Contents): Promise<boolean> {

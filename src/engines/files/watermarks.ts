@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Watermark } from '../../record/watermark.ts'
-import type { Disk, DiskFile } from './disk.ts'
+import { type Disk, type DiskFile, errorCode } from './disk.ts'
 import { isMissing } from './failures.ts'
 import { encodeHeader, hashOfName, type Origin, uncovered, WatermarkFile } from './watermark-file.ts'
 
@@ -49,6 +49,8 @@ interface Pending {
   readonly verified: Shard | undefined
 }
 
+/** A file that is larger was not written here: it would have been compacted. */
+const MOST_BYTES = 64 * 1024 * 1024
 const FLUSH_MS = 1000
 /** The first watermark of a shard is written sooner. */
 const FIRST_FLUSH_MS = 20
@@ -283,7 +285,7 @@ export class Watermarks {
     for (const listedFile of listed.filter((file) => file.startsWith(`${name}.`)).toSorted()) {
       const path = join(this.#options.directory, listedFile)
       const before = known?.files.find((file) => file.path === path)
-      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before)
+      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before).catch(ignoreStrange)
       if (file === 'missing') return undefined
       if (file !== undefined) files.push(file)
     }
@@ -300,6 +302,7 @@ export class Watermarks {
     return this.#using(path, 'read', async (file) => {
       if (file === undefined) return 'missing'
       const { inode, size } = file.stat()
+      if (size > MOST_BYTES) return undefined
       if (before !== undefined && before.inode === inode && size >= before.length) return before.more(file)
       return WatermarkFile.read(path, file, this.#options.origin)
     })
@@ -354,6 +357,11 @@ function entriesToKeep(file: WatermarkFile, from = 0): ((target: WatermarkFile) 
 /** A full disk takes a part. */
 async function writeAll(file: DiskFile, bytes: Buffer): Promise<void> {
   if ((await file.write(bytes)) < bytes.length) throw new Error('The disk is full.')
+}
+
+/** What another program put there is no file of watermarks, and must not keep anyone from the others. */
+function ignoreStrange(error: unknown): undefined {
+  if (!['EISDIR', 'ELOOP', 'ENXIO'].includes(errorCode(error) ?? '')) throw error
 }
 
 function ignoreMissing(error: unknown): void {

@@ -154,6 +154,10 @@ class SealedJournal implements Journal {
     return this.#inner.vanished?.()
   }
 
+  async reach(): Promise<number | undefined> {
+    return this.#inner.reach === undefined ? Number.POSITIVE_INFINITY : this.#inner.reach()
+  }
+
   close(): Promise<void> {
     return this.#inner.close()
   }
