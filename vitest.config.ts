@@ -38,7 +38,8 @@ export default defineConfig({
   test: {
     // Belongs to the root alone: a project that inherited it would run it again.
     globalSetup: ['test/global-setup.ts'],
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for disks, processes and browsers.
+    maxWorkers: 3,
     projects: [
       {
         test: {

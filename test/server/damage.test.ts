@@ -53,6 +53,18 @@ test('a page says where messages are missing, in the field and in the header; a 
   expect(whole.headers.get('holdfast-damage')).toBeNull()
 })
 
+test('what is lost of a session of which nothing is left is listed; a session that never was is not found', async () => {
+  const app = await withRot()
+  const { store } = app
+  await (await store.session('gone')).append({ role: 'user', content: 'x' })
+  const where = join(store.parts.engine.directory as string, 'sessions', store.parts.engine.name('default', 'gone'))
+  await rm(where, { recursive: true })
+  const { status, result, headers } = await app.get('/sessions/gone/damage')
+  expect({ status, result }).toMatchObject({ status: 200, result: [{ kind: 'vanished' }] })
+  expect(headers.get('holdfast-damage')).toBe('1')
+  expect((await app.get('/sessions/never/damage')).status).toBe(404)
+})
+
 test('an answer that is an array has the header alone', async () => {
   const app = await withRot()
   const { result, headers } = await app.get('/sessions/s/usage')

@@ -358,9 +358,9 @@ const damage = route({
   result: z.array(Damage),
   handle: async (call) => {
     const session = await call.session()
-    // One that never was has no damage either, and must not be told from somebody else's.
-    if ((await session.version()).startsWith('0-')) await session.info()
     const result = await session.damage()
+    // One that never was has no damage either, and must not be told from somebody else's.
+    if (result.length === 0 && (await session.version()).startsWith('0-')) await session.info()
     return { result, damage: result.flatMap(placeIn) }
   },
 })

@@ -161,6 +161,8 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     await page.getByText('The server does not answer.').waitFor()
     await ServerProcess.start(server.directory, [], { port: server.port })
     await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThan(0)
+    // What comes before the page listens again is in none of the answers that are held.
+    await page.getByText('Connected again.').waitFor()
     await say(store, 'after', 'Hello')
     await page.getByRole('link', { name: /^after/ }).waitFor()
     while (held.length > 0) {
