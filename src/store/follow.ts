@@ -102,7 +102,7 @@ export class ChangeReader {
   async *news(): AsyncGenerator<Change> {
     const segments = await this.#journal.segments()
     let index = this.#indexOf(segments)
-    if (index === -1) return
+    if (index === -1) return this.#requireNoLoss()
     let anew = this.#fold?.segment !== segments[index]
     if (anew) {
       const fits = await this.#fits(segments, index)
@@ -121,6 +121,12 @@ export class ChangeReader {
       this.#fold?.enter(next, segments[index + 1] ?? Number.POSITIVE_INFINITY)
       this.#next = next
     }
+  }
+
+  /** A journal of which nothing is there, although something was, will bring no news. */
+  async #requireNoLoss(): Promise<void> {
+    const vanished = await this.#journal.vanished?.()
+    if (vanished !== undefined) throw lossError({ ...vanished, as: 'vanished' })
   }
 
   #indexOf(segments: readonly number[]): number {

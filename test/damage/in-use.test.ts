@@ -87,3 +87,15 @@ test.each([
   over.abort()
   expect(new Set(shown)).toEqual(new Set(['of talk']))
 })
+
+test('a follower of a session is told when its files are deleted and somebody notices', async () => {
+  await write('talk', ['one'])
+  const store = await open()
+  const changes = (await store.session('talk')).follow()
+  const told = expect(changes.next()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished' } })
+  await rm(folder('talk'), { recursive: true })
+  await expect((await (await open()).session('talk')).messages()).rejects.toMatchObject({ code: 'DAMAGED' })
+  await told
+  // Who begins to follow it now is told at once.
+  await expect((await store.session('talk')).follow().next()).rejects.toMatchObject({ code: 'DAMAGED' })
+})

@@ -105,6 +105,15 @@ test('a journal whose files are all empty, however many there are, is no purged 
   for (const path of await segments('talk')) expect((await readFile(path)).length).toBe(0)
 })
 
+test('an empty file with the name of a later epoch hides no loss', async () => {
+  await sample()
+  await truncate(await last('talk'), 900)
+  await writeFile(join(folder('talk'), '0000004294967296.jsonl'), '')
+  const session = await (await open()).session('talk')
+  expect(await session.info()).toMatchObject({ status: 'damaged' })
+  await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
+})
+
 describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
   beforeEach(async () => {
     await sample()

@@ -1,5 +1,5 @@
 /** Watermark files on a real disk: what is trusted, what survives, and what a compaction keeps. */
-import { copyFile, mkdtemp, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -224,4 +224,20 @@ test('what was read before still counts while the disk fails to read', async () 
   expect((await other.of(NAME)).marks).toMatchObject([mark(0)])
   fails = true
   expect((await other.of(NAME)).marks).toMatchObject([mark(0)])
+})
+
+test('what another program put among the watermarks hides none of them', async () => {
+  const own = make()
+  own.add(NAME, mark(0), undefined)
+  await own.close()
+  const shard = (await readdir(join(root, 'watermarks')))[0]?.slice(0, 2) as string
+  await mkdir(join(root, 'watermarks', `${shard}.11111111-1111-4111-8111-111111111111`))
+  const huge = join(root, 'watermarks', `${shard}.22222222-2222-4222-8222-222222222222`)
+  await writeFile(huge, '')
+  await truncate(huge, 3 * 1024 ** 3)
+  expect(await known()).toEqual([100])
+  const other = make()
+  other.add(NAME, mark(200), undefined)
+  await other.close()
+  expect(await known()).toEqual([100, 300])
 })
