@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach, onTestFinished } from 'vitest'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { sessionModel } from '../../src/session/model.ts'
@@ -25,10 +25,11 @@ export function useDirectory(): () => Directory {
   beforeEach(async () => {
     path = await mkdtemp(join(tmpdir(), 'holdfast-'))
     stores = []
+    // After everything that the test itself registers: a store that is still open writes.
+    onTestFinished(() => rm(path, { recursive: true }))
   })
   afterEach(async () => {
     for (const store of stores) await store.close()
-    await rm(path, { recursive: true })
   })
   return () => ({
     path,
