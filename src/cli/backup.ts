@@ -6,6 +6,7 @@ import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts
 import { shellWord } from '../store/command-words.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
+import { byNumber, count } from './counts.ts'
 
 const DAMAGE_FOUND = 5
 
@@ -26,9 +27,18 @@ export async function backup(context: Context, [to]: [string], { keys }: BackupO
       'The keys of the sessions are not part of the backup, and without them nobody can read it. Copy them elsewhere with --keys.',
     )
   const done = await run(context, (options) => backUp(store, resolve(to), options))
-  context.out.note(`${done.copied} segments copied, ${done.unchanged} were there already; ${done.sessions} sessions are in ${to}.`)
-  if (done.damagedLines > 0)
-    context.out.warn(`${done.damagedLines} lines of the store are damaged, and are copied as they are. Run \`holdfast doctor\`.`)
+  const { copied, unchanged, sessions, damagedLines } = done
+  for (const { session, journal, movedTo } of done.replaced)
+    context.out.note(
+      `The session ${session === null ? journal : `"${session}"`} continued after its damage was accepted. Its former copy is now in ${join(to, movedTo)}, and the session was copied again.`,
+    )
+  context.out.note(
+    `${count(copied, 'segment')} copied, ${unchanged} unchanged; ${count(sessions, 'session')} ${byNumber(sessions, 'is', 'are')} in ${to}.`,
+  )
+  if (damagedLines > 0)
+    context.out.warn(
+      `${count(damagedLines, 'line')} of the store ${byNumber(damagedLines, 'is', 'are')} damaged, and copied without a change. Run \`holdfast doctor\`.`,
+    )
   for (const path of done.differing)
     context.out.warn(
       `${path} is another one in the backup than in the store; it was kept. One of them may have rotted: run \`holdfast doctor\`.`,
@@ -54,7 +64,7 @@ export async function restore(context: Context, [from]: [string], { keys, sessio
   if (dryRun === true) throw wrongUsage('--dry-run works with --session only.')
   const withKeys = keys === undefined ? {} : { keys: resolve(keys) }
   const done = await run(context, (options) => restoreBackup(resolve(from), context.requireDirectory(), { ...options, ...withKeys }))
-  context.out.note(`${done.sessions} sessions restored to ${context.requireDirectory()}.`)
+  context.out.note(`${count(done.sessions, 'session')} restored to ${context.requireDirectory()}.`)
 }
 
 async function restoreOne(context: Context, from: string, id: string, dryRun: boolean): Promise<void> {
@@ -63,7 +73,7 @@ async function restoreOne(context: Context, from: string, id: string, dryRun: bo
   let restored = 0
   const onProgress = (bytes: number): void => {
     restored += bytes
-    progress.update(`${restored} bytes`)
+    progress.update(count(restored, 'byte'))
   }
   const { restoreSession } = await import('../store/restore-session.ts')
   const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...given({ encryption, space }) })
@@ -88,10 +98,11 @@ async function run({ out, signal }: Context, work: (options: Options) => Promise
   const progress = out.progress()
   const done = await work({
     signal,
-    onProgress: ({ sessions, copiedBytes }) => progress.update(`${sessions} sessions, ${copiedBytes} bytes`),
+    onProgress: ({ sessions, copiedBytes }) => progress.update(`${count(sessions, 'session')}, ${count(copiedBytes, 'byte')}`),
   })
   progress.end()
   const { sessions, copied, unchanged, copiedBytes, damagedLines, differing } = done
-  await out.result({ sessions, segments: copied, unchanged, bytes: copiedBytes, damaged: damagedLines, differing })
+  const replaced = done.replaced.map(({ session, space, journal, movedTo }) => ({ session_id: session, space, journal, moved_to: movedTo }))
+  await out.result({ sessions, segments: copied, unchanged, bytes: copiedBytes, damaged: damagedLines, differing, replaced })
   return done
 }

@@ -1,89 +1,14 @@
 /** One session restored from a backup into a store that is in use. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { journalName } from '../../src/engine/names.ts'
+import { expect, test } from 'vitest'
 import { backUp } from '../../src/engines/files/backup.ts'
-import type { Disk } from '../../src/engines/files/disk.ts'
-import { nodeDisk as realDisk } from '../../src/engines/files/node-disk.ts'
 import { newMasterKey } from '../../src/store/encryption/master-key.ts'
 import { readEntries } from '../../src/store/entries.ts'
 import { Handle } from '../../src/store/handle.ts'
-import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
-import { type RestoredSession, restoreSession } from '../../src/store/restore-session.ts'
-import type { Store } from '../../src/store/store.ts'
-import { diskWith } from '../damage/disk-with.ts'
-
-class Place {
-  readonly root = mkdtempSync(join(tmpdir(), 'holdfast-restore-'))
-  readonly store = join(this.root, 'store')
-  readonly backup = join(this.root, 'backup')
-
-  constructor() {
-    onTestFinished(() => rmSync(this.root, { recursive: true, force: true }))
-  }
-
-  async open(options: OpenOptions = {}): Promise<Store> {
-    const store = await openStore(this.store, { limits: { segmentBytes: 2000 }, ...options })
-    onTestFinished(() => store.close())
-    return store
-  }
-
-  /** Does something with a store that is closed afterwards. */
-  async with<T>(work: (store: Store) => Promise<T>, options: OpenOptions = {}): Promise<T> {
-    const store = await openStore(this.store, { limits: { segmentBytes: 2000 }, ...options })
-    try {
-      return await work(store)
-    } finally {
-      await store.close()
-    }
-  }
-
-  say(id: string, from: number, to: number): Promise<void> {
-    return this.with((store) => say(store, id, from, to))
-  }
-
-  directory(id: string, root = this.store): string {
-    return join(root, 'sessions', journalName('default', id))
-  }
-
-  segments(id: string, root = this.store): string[] {
-    return readdirSync(this.directory(id, root))
-      .filter((file) => file.endsWith('.jsonl'))
-      .sort()
-      .map((file) => join(this.directory(id, root), file))
-  }
-
-  bytes(id: string, root = this.store): Buffer {
-    return Buffer.concat(this.segments(id, root).map((file) => readFileSync(file)))
-  }
-
-  restore(id: string, options: Parameters<typeof restoreSession>[3] = {}): Promise<RestoredSession> {
-    return restoreSession(this.backup, this.store, id, options)
-  }
-}
-
-async function say(store: Store, id: string, from: number, to: number): Promise<void> {
-  const session = await store.session(id)
-  for (let i = from; i < to; i++) await session.append({ id: `m${i}`, role: 'user', content: `message ${i} ${'x'.repeat(100)}` })
-}
-
-async function idsOf(store: Store, id: string): Promise<string[]> {
-  const { messages } = await (await store.session(id)).messages({ limit: 200 })
-  return messages.map((message) => message.id)
-}
-
-const UP_TO = (count: number): string[] => Array.from({ length: count }, (_, i) => `m${i}`)
-
-/** A session of several segments, backed up. */
-async function backedUp(count = 40): Promise<Place> {
-  const place = new Place()
-  await place.say('a', 0, count)
-  await place.say('b', 0, 2)
-  await backUp(place.store, place.backup)
-  return place
-}
+import { openStore } from '../../src/store/open-store.ts'
+import { restoreSession } from '../../src/store/restore-session.ts'
+import { backedUp, dyingDisk, idsOf, Place, say, UP_TO } from './backup-place.ts'
 
 /** What can happen to the files of a session, so that the backup brings all of it back. */
 const LOSSES: Record<string, (place: Place) => void> = {
@@ -350,43 +275,6 @@ test('a backup with the file of another session in its place is refused', async 
   rmSync(place.directory('a'), { recursive: true })
   await expect(place.restore('a')).rejects.toMatchObject({ code: 'DAMAGED', message: expect.stringContaining('"b"') })
 })
-
-/** The real disk, until its `count`th change, which dies: half of what it writes is done, and nothing after it. */
-function dyingDisk(count: number): { disk: Disk; changes: () => number } {
-  let changes = 0
-  const die = (): void => {
-    if (++changes >= count) throw Object.assign(new Error('died'), { code: 'EIO' })
-  }
-  const disk = diskWith(
-    {
-      makeDirectory: async (path) => {
-        die()
-        return realDisk.makeDirectory(path)
-      },
-      syncDirectory: async (path) => {
-        die()
-        return realDisk.syncDirectory(path)
-      },
-      overwrite: async (path, offset, was, bytes, sync) => {
-        if (changes + 1 === count) await realDisk.overwrite(path, offset, was.subarray(0, 20), bytes.subarray(0, 20))
-        die()
-        return realDisk.overwrite(path, offset, was, bytes, sync)
-      },
-    },
-    (_, file) => ({
-      writeSync: (bytes) => {
-        if (changes + 1 === count) file.writeSync(bytes.subarray(0, Math.floor(bytes.length / 2)))
-        die()
-        return file.writeSync(bytes)
-      },
-      sync: async () => {
-        die()
-        return file.sync()
-      },
-    }),
-  )
-  return { disk, changes: () => changes }
-}
 
 test('a restore that dies at any step is completed by the next one', async () => {
   const { changes, disk } = dyingDisk(Number.POSITIVE_INFINITY)

@@ -4,8 +4,9 @@
  * until a round finds no new one: then every session in the backup has in it all that it reaches.
  *
  * A file of the backup is written beside its place, synced, read back, and then put there. One that is there is only ever made longer: where
- * it has other bytes than the store, nobody knows here which of the two has rotted, so it is kept, and told. Nothing is ever removed from
- * a backup. If the process dies, the next backup goes on.
+ * it has other bytes than the store, one of the two has rotted, so it is kept and reported. A session that continued after a loss was accepted
+ * is another case: its copy is replaced as a whole (backup-replacement.ts). Nothing is ever removed from a backup. If the process dies, the
+ * next backup completes the work.
  *
  * Only what is true is copied: the segments and `holdfast.json`. Everything else is derived.
  */
@@ -13,9 +14,9 @@ import { dirname, join } from 'node:path'
 import { KEY_SPACE, spaceName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { intactCrc, isBlank, splitLines } from '../../record/line.ts'
+import { entries, makeDirectories, putFile, readWhole, segmentFiles } from './backup-files.ts'
+import { hasNewAcceptance, type Places, type ReplacedSession, Replacement } from './backup-replacement.ts'
 import type { Disk } from './disk.ts'
-import { isMissing, unreadable, unwritable } from './failures.ts'
-import { firstOf } from './names.ts'
 import { nodeDisk } from './node-disk.ts'
 
 export interface BackupOptions {
@@ -36,12 +37,26 @@ export interface BackedUp {
   readonly damagedLines: number
   /** Segments of the backup with other bytes than the store. They are kept. */
   readonly differing: readonly string[]
+  /** Sessions that continued after their damage was accepted. Their former copies were moved inside the backup. */
+  readonly replaced: readonly ReplacedSession[]
 }
+
+interface RunOptions extends BackupOptions {
+  /** False for a store that is made of a backup: an earlier attempt that left another history is a conflict. Defaults to true. */
+  readonly replace?: boolean
+}
+
+/** `beginning`: the backup has a shorter file, or none. `other`: it has other bytes than the store. */
+type Look = 'same' | 'beginning' | 'other'
 
 const ROUNDS = 20
 
 /** Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be used meanwhile. */
 export async function backUp(from: string, to: string, options: BackupOptions = {}): Promise<BackedUp> {
+  return copyNew(from, to, options)
+}
+
+async function copyNew(from: string, to: string, options: RunOptions): Promise<BackedUp> {
   const { disk = nodeDisk } = options
   if ((await entries(disk, from)).length === 0) throw new HoldfastError('NOT_FOUND', 'There is no store to back up.', { details: { from } })
   const run = new Backup(disk, from, to, options)
@@ -61,8 +76,8 @@ export async function restoreBackup(
   if ((await entries(disk, to)).length > 0)
     throw new HoldfastError('CONFLICT', 'There is something where the store is to be. A backup is restored to a place where nothing is.')
   const beside = `${to.replace(/[/\\]+$/, '')}.restoring`
-  const done = await backUp(from, beside, options)
-  if (keys !== undefined) await backUp(keys, beside, { ...options, part: 'keys' })
+  const done = await copyNew(from, beside, { ...options, replace: false })
+  if (keys !== undefined) await copyNew(keys, beside, { ...options, part: 'keys', replace: false })
   if (done.differing.length > 0)
     throw new HoldfastError('CONFLICT', `What an earlier attempt left at ${beside} is something else. Remove it.`)
   await disk.rename(beside, to)
@@ -77,7 +92,10 @@ class Backup {
   readonly #disk: Disk
   readonly #from: string
   readonly #to: string
-  readonly #options: BackupOptions
+  readonly #options: RunOptions
+  readonly #places: Places
+  readonly #replacement: Replacement
+  readonly #replaced: ReplacedSession[] = []
   readonly #seen = new Set<string>()
   readonly #differing = new Set<string>()
   /** By their paths: each round looks at all of them again. */
@@ -86,11 +104,13 @@ class Backup {
   #copiedBytes = 0
   #damagedLines = 0
 
-  constructor(disk: Disk, from: string, to: string, options: BackupOptions) {
+  constructor(disk: Disk, from: string, to: string, options: RunOptions) {
     this.#disk = disk
     this.#from = from
     this.#to = to
     this.#options = options
+    this.#places = { disk, from, to }
+    this.#replacement = new Replacement(this.#places)
   }
 
   get done(): BackedUp {
@@ -101,6 +121,7 @@ class Backup {
       copiedBytes: this.#copiedBytes,
       damagedLines: this.#damagedLines,
       differing: [...this.#differing],
+      replaced: [...this.#replaced],
     }
   }
 
@@ -115,55 +136,81 @@ class Backup {
       this.#options.signal?.throwIfAborted()
       if (!this.#seen.has(journal)) isNew = true
       this.#seen.add(journal)
-      for (const file of (await entries(this.#disk, join(this.#from, journal))).sort()) {
-        if (firstOf(file, 'jsonl') !== undefined) await this.#copy(`${journal}/${file}`)
-      }
+      await this.#journal(journal)
       this.#options.onProgress?.(this.done)
     }
     return isNew
   }
 
-  async #copy(path: string): Promise<void> {
-    const found = await read(this.#disk, join(this.#from, path))
-    // Purged meanwhile.
-    if (found === undefined) return
-    const bytes = found.subarray(0, splitLines(found, 0).next)
-    const kept = await read(this.#disk, join(this.#to, path))
-    for (const line of splitLines(bytes, 0).lines) if (isRotten(line.bytes)) this.#damagedLines++
-    if (kept?.equals(bytes) === true) {
-      if (!this.#copied.has(path) && path !== IDENTITY) this.#unchanged++
-      return
+  /**
+   * The segments of one journal. All are compared before the first is written: segments of the history after a loss must never get next to
+   * those of the history before it.
+   */
+  async #journal(journal: string): Promise<void> {
+    const [found, kept] = [await this.#segments(this.#from, journal), await this.#segments(this.#to, journal)]
+    const looks = new Map<string, Look>()
+    for (const path of found) if (kept.includes(path)) looks.set(path, await this.#look(path))
+    const isOther = [...looks.values()].includes('other') || kept.some((path) => !found.includes(path))
+    if (isOther && this.#options.replace !== false && (await hasNewAcceptance(this.#places, journal))) return this.#replace(journal)
+    for (const path of found) {
+      const look = looks.get(path)
+      if (look === 'other') this.#differing.add(path)
+      else if (look !== 'same') await this.#copy(path)
+      else if (!this.#copied.has(path)) this.#unchanged++
     }
+  }
+
+  async #segments(root: string, journal: string): Promise<string[]> {
+    return (await segmentFiles(this.#disk, join(root, journal))).map((file) => `${journal}/${file}`)
+  }
+
+  /** How a file of the backup compares with that of the store. */
+  async #look(path: string): Promise<Look> {
+    const [bytes, kept] = [await this.#wholeLines(path), await readWhole(this.#disk, join(this.#to, path))]
+    // Purged in the store since it was listed: there is nothing to copy.
+    if (bytes === undefined || kept === undefined) return 'beginning'
+    const look = kept.equals(bytes) ? 'same' : bytes.subarray(0, kept.length).equals(kept) ? 'beginning' : 'other'
+    if (look !== 'beginning') this.#countDamage(bytes)
+    return look
+  }
+
+  /** Copies a file that is missing or shorter in the backup. */
+  async #copy(path: string): Promise<void> {
+    const bytes = await this.#wholeLines(path)
+    // Purged in the store since it was listed.
+    if (bytes === undefined) return
+    const kept = await readWhole(this.#disk, join(this.#to, path))
+    this.#countDamage(bytes)
+    if (kept?.equals(bytes) === true) return
     if (kept !== undefined && !(bytes.length > kept.length && bytes.subarray(0, kept.length).equals(kept))) {
       this.#differing.add(path)
       return
     }
-    await this.#put(path, bytes)
+    await putFile(this.#disk, join(this.#to, path), bytes)
     if (path !== IDENTITY) this.#copied.add(path)
     this.#copiedBytes += bytes.length - (kept?.length ?? 0)
   }
 
-  async #put(path: string, bytes: Buffer): Promise<void> {
-    const [place, beside] = [join(this.#to, path), join(this.#to, `${path}.tmp`)]
-    await makeDirectories(this.#disk, dirname(place))
-    try {
-      await this.#disk.remove(beside).catch((error: unknown) => {
-        if (!isMissing(error)) throw error
-      })
-      const file = await this.#disk.open(beside, 'create')
-      try {
-        for (let written = 0; written < bytes.length; ) written += await file.write(bytes.subarray(written))
-        await file.sync()
-        if (!(await file.read(0, bytes.length)).equals(bytes))
-          throw new HoldfastError('UNAVAILABLE', `What was written to ${beside} is not what is read there.`)
-      } finally {
-        await file.close()
-      }
-      await this.#disk.rename(beside, place)
-      await this.#disk.syncDirectory(dirname(place))
-    } catch (error) {
-      throw error instanceof HoldfastError ? error : unwritable(error, 'The backup')
+  async #replace(journal: string): Promise<void> {
+    const put = (file: string, bytes: number): void => {
+      this.#copied.add(`${journal}/${file}`)
+      this.#copiedBytes += bytes
     }
+    this.#replaced.push(await this.#replacement.run(journal, IDENTITY, put))
+    for (const path of this.#differing) if (path.startsWith(`${journal}/`)) this.#differing.delete(path)
+    for (const path of await this.#segments(this.#to, journal)) {
+      const bytes = await readWhole(this.#disk, join(this.#to, path))
+      if (bytes !== undefined) this.#countDamage(bytes)
+    }
+  }
+
+  async #wholeLines(path: string): Promise<Buffer | undefined> {
+    const found = await readWhole(this.#disk, join(this.#from, path))
+    return found?.subarray(0, splitLines(found, 0).next)
+  }
+
+  #countDamage(bytes: Buffer): void {
+    for (const line of splitLines(bytes, 0).lines) if (isRotten(line.bytes)) this.#damagedLines++
   }
 }
 
@@ -179,44 +226,5 @@ async function* journals(disk: Disk, root: string, which: 'sessions' | 'keys'): 
     for (const part of await entries(disk, join(root, 'sessions', space))) {
       for (const name of await entries(disk, join(root, 'sessions', space, part))) yield `sessions/${space}/${part}/${name}`
     }
-  }
-}
-
-/** Names in a directory; none if there is no such directory, or if it is a file. */
-async function entries(disk: Disk, path: string): Promise<string[]> {
-  return disk.list(path).catch((error: unknown) => {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return []
-    throw unreadable(error, 'The store')
-  })
-}
-
-async function read(disk: Disk, path: string): Promise<Buffer | undefined> {
-  try {
-    const file = await disk.open(path, 'read')
-    try {
-      return await file.read(0, file.stat().size)
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw unreadable(error, path)
-  }
-}
-
-/** A directory with those that lead to it, each of them durable. */
-async function makeDirectories(disk: Disk, path: string): Promise<void> {
-  const missing: string[] = []
-  for (let at = path; dirname(at) !== at; at = dirname(at)) {
-    const there = await disk.list(at).then(
-      () => true,
-      () => false,
-    )
-    if (there) break
-    missing.unshift(at)
-  }
-  for (const directory of missing) {
-    await disk.makeDirectory(directory)
-    await disk.syncDirectory(dirname(directory))
   }
 }
