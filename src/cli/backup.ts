@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
 import { shellWord } from '../store/command-words.ts'
+import type { RestoredSession } from '../store/restore-session.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
@@ -78,18 +79,33 @@ async function restoreOne(context: Context, from: string, id: string, dryRun: bo
   const { restoreSession } = await import('../store/restore-session.ts')
   const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...given({ encryption, space }) })
   progress.end()
-  const { segments, restoredBytes, repairedLines, keptErased, status, origins } = done
-  const fields = { session_id: id, segments, restored_bytes: restoredBytes, repaired_lines: repairedLines, kept_erased: keptErased, status }
-  const damaged = origins.map((origin) => ({ session_id: origin.id, status: origin.status }))
-  await out.result({ ...fields, ...(dryRun ? { dry_run: true } : {}), ...(damaged.length === 0 ? {} : { origins: damaged }) })
-  const what = `${restoredBytes} bytes ${dryRun ? 'are missing' : 'restored'}, ${repairedLines} damaged lines ${dryRun ? 'can be ' : ''}repaired`
-  out.note(`${id}: ${what}.${keptErased > 0 ? ` ${keptErased} erased lines stay erased.` : ''}`)
-  if (!dryRun && status === 'damaged')
+  const { segments, restoredBytes, repairedLines, repeatedLines, keptErased, status } = done
+  const fields = { session_id: id, segments, restored_bytes: restoredBytes, repaired_lines: repairedLines, repeated_lines: repeatedLines }
+  const damaged = done.origins.map((origin) => ({ session_id: origin.id, status: origin.status }))
+  const more = { ...(dryRun ? { dry_run: true } : {}), ...(damaged.length === 0 ? {} : { origins: damaged }) }
+  await out.result({ ...fields, kept_erased: keptErased, status, ...more })
+  out.note(`${id}: ${whatWasDone(done, dryRun)}`)
+  if (status === 'damaged')
     out.warn(
-      `The session "${id}" is still damaged: the backup does not hold all that was lost. Run \`holdfast doctor ${shellWord(id)}\`, or \`holdfast accept-damage ${shellWord(id)}\` to continue without it.`,
+      dryRun
+        ? `The session "${id}" would still be damaged: the backup does not bring back all that was lost.`
+        : `The session "${id}" is still damaged: the backup does not bring back all that was lost. Run \`holdfast doctor ${shellWord(id)}\`, or \`holdfast accept-damage ${shellWord(id)}\` to continue without it.`,
     )
   for (const origin of damaged)
     out.warn(`"${id}" is a fork, and shares messages with "${origin.session_id}", which is ${origin.status}. Restore that session too.`)
+}
+
+function whatWasDone({ restoredBytes, repairedLines, repeatedLines, keptErased, status }: RestoredSession, dryRun: boolean): string {
+  const bytes = `${count(restoredBytes, 'byte')} ${dryRun ? byNumber(restoredBytes, 'is missing', 'are missing') : 'restored'}`
+  const lines = `${count(repairedLines, 'damaged line')} ${dryRun ? 'can be ' : ''}repaired`
+  const sentences = [`${bytes}, ${lines}.`]
+  if (repeatedLines > 0)
+    sentences.push(
+      `${count(repeatedLines, 'damaged line')} ${byNumber(repeatedLines, 'stays', 'stay')} damaged: later records of the session have the same message ids or operation keys.`,
+    )
+  if (keptErased > 0) sentences.push(`${count(keptErased, 'erased line')} ${byNumber(keptErased, 'stays', 'stay')} erased.`)
+  if (dryRun && status === 'ok') sentences.push('The session would be whole.')
+  return sentences.join(' ')
 }
 
 type Options = { readonly signal: AbortSignal; readonly onProgress: (done: BackedUp) => void }

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts'
 import { placeFields, placesInHeader } from '../wire/damage.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
+import { count } from './counts.ts'
 import { warnOfDamage } from './damage.ts'
 
 interface Options {
@@ -26,7 +27,7 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   const onSession = (session: string, damage: readonly DamagedPlace[]): void => {
     sessions++
     damaged += damage.length
-    progress.update(`${sessions} sessions exported`)
+    progress.update(`${count(sessions, 'session')} exported`)
     warnOfDamage(out, session, damage)
     report.push(...damage.map((place) => placeFields({ session, ...place })))
   }
@@ -52,7 +53,7 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   if (signal.aborted) return
   // A server does not say how many sessions there are.
   await out.result({ file, ...(context.isRemote ? {} : { sessions }), damaged, ...(report.length === 0 ? {} : { damage: report }) })
-  out.note(context.isRemote ? `Exported to ${file}.` : `${sessions} sessions exported to ${file}.`)
+  out.note(context.isRemote ? `Exported to ${file}.` : `${count(sessions, 'session')} exported to ${file}.`)
 }
 
 async function toFile(path: string, pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import type { Source } from '../transfer/item.ts'
 import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
+import { byNumber, count } from './counts.ts'
 import { growSlowly } from './memory.ts'
 import { sourcesAt } from './sources.ts'
 import { inLine } from './terminal.ts'
@@ -32,7 +33,7 @@ export async function bringIn(context: Context, [paths]: [readonly string[]], op
   const { sources, sessions, messages, skipped, recovered, damaged, suspects } = totals.fields
   const would = options.dryRun === true ? 'would be imported' : 'imported'
   out.note(
-    `${messages} messages ${would} into ${sessions} sessions from ${sources} sources; ${skipped} were there already, ${recovered} come from damaged places, ${damaged} places could not be read, ${suspects} may be doubles.`,
+    `${count(messages, 'message')} ${would} into ${count(sessions, 'session')} from ${count(sources, 'source')}; ${skipped} ${byNumber(skipped, 'was', 'were')} imported before, ${recovered} ${byNumber(recovered, 'comes', 'come')} from damaged places, ${count(damaged, 'place')} could not be read, ${suspects} may be doubles.`,
   )
   if (totals.unknown > 0 && totals.unknown === sources)
     throw new HoldfastError('INVALID_ARGUMENT', 'Nothing here is of a format that is known. Name it with --from, if it is one.')
@@ -53,7 +54,7 @@ async function pass(context: Context, take: Take, sources: AsyncIterable<Source>
   const progress = out.progress()
   const { from, dryRun } = options
   const onProgress = ({ source, done, total, messages }: { source: string; done: number; total: number; messages: number }): void =>
-    progress.update(`${total === 0 ? '' : `${done} of ${total} sources, `}${messages} messages, ${source}`)
+    progress.update(`${total === 0 ? '' : `${done} of ${count(total, 'source')}, `}${count(messages, 'message')}, ${source}`)
   for await (const session of take(sources, { from, signal, onProgress, ...given({ dryRun }) })) {
     totals.add(session)
     await tell(context, session, options.watch === true)
@@ -66,15 +67,15 @@ async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean
   if (onlyNew && messages === 0) return
   await out.result(importedFields(session), (colours) => {
     const counts = [
-      `${messages} messages`,
+      count(messages, 'message'),
       ...(skipped > 0 ? [`${skipped} there already`] : []),
       ...(recovered > 0 ? [`${recovered} recovered`] : []),
-      ...(damaged > 0 ? [colours.red(`${damaged} damaged places`)] : []),
+      ...(damaged > 0 ? [colours.red(count(damaged, 'damaged place'))] : []),
       ...(suspects.length > 0 ? [colours.yellow(`${suspects.length} may be doubles`)] : []),
     ]
     const places = damage.slice(0, 5).map(({ file, line, offset, length, reason }) => {
       const where = line === null ? `byte ${offset}` : `line ${line}, byte ${offset}`
-      return `  ${colours.red('damaged')} ${inLine(`${file}, ${where}, ${length} bytes: ${reason}`)}`
+      return `  ${colours.red('damaged')} ${inLine(`${file}, ${where}, ${count(length, 'byte')}: ${reason}`)}`
     })
     const lines = [
       ...healed.map((what) => `  ${colours.green('healed')} ${inLine(what)}`),

@@ -5,25 +5,29 @@
  * - A deleted session does not come back: that takes `restore`, or a person who decides.
  * - An erased message does not come back. Erasures that the store or the backup records are applied to the lines of the backup first.
  * - Segments of an earlier incarnation, which the store may have purged, stay away.
+ * - A message that a caller repeated after its line had rotted does not come back a second time (repeated-records.ts).
  * - Damaged lines are copied to the quarantine before they are written over.
  *
  * Every step may be done twice: repeating the call completes one that died.
  */
 import { KEY_SPACE } from '../engine/names.ts'
-import type { Journal } from '../engine/port.ts'
+import type { Engine, Journal } from '../engine/port.ts'
 import { backupEngine } from '../engines/files/backup-engine.ts'
 import type { Patch } from '../engines/files/compare-segment.ts'
 import type { Disk } from '../engines/files/disk.ts'
 import { isMissing, unreadable } from '../engines/files/failures.ts'
 import { nodeDisk } from '../engines/files/node-disk.ts'
+import { requireOneHistory } from '../engines/files/one-history.ts'
 import {
   announce,
   type PlannedSegment,
+  plannedBytes,
   planSegments,
   type RestoreTarget,
   readSegment,
   restoreSegments,
   type WantedSegment,
+  writtenRanges,
 } from '../engines/files/restore-segments.ts'
 import { HoldfastError } from '../errors.ts'
 import { splitLines } from '../record/line.ts'
@@ -36,6 +40,7 @@ import { Handle } from './handle.ts'
 import { type JournalFacts, journalFacts, type SessionStatus, sessionStatus } from './journal-facts.ts'
 import { type EncryptionOptions, openStore } from './open-store.ts'
 import { STORE_SPACE, type StoreParts } from './parts.ts'
+import { repeatedRecords } from './repeated-records.ts'
 
 export interface RestoreSessionOptions {
   /** Defaults to `default`. */
@@ -58,9 +63,11 @@ export interface RestoredSession {
   readonly restoredBytes: number
   /** Lines that were damaged in the store and intact in the backup. */
   readonly repairedLines: number
+  /** Damaged lines that stay damaged, because later records of the session have their message ids or operation keys. */
+  readonly repeatedLines: number
   /** Lines of the backup that hold a message which was erased since. They stay erased. */
   readonly keptErased: number
-  /** Of the session afterwards. `damaged`: the backup does not hold all that was lost. */
+  /** Of the session afterwards; with `dryRun`, as it would be afterwards. `damaged`: the backup does not bring back all that was lost. */
   readonly status: SessionStatus
   /** Of a fork: the sessions that it shares messages with and that are not whole. They are not restored with it. */
   readonly origins: readonly { readonly id: string; readonly status: SessionStatus }[]
@@ -71,6 +78,7 @@ export interface RestoredSession {
  *
  * @throws HoldfastError NOT_FOUND when there is no such backup, store or session in the backup.
  * @throws HoldfastError CONFLICT when the session is deleted, or when store and backup hold different records. Nothing was changed then.
+ * @throws HoldfastError DAMAGED when the backup holds another session in this place, or segments of two histories. Nothing was changed then.
  * @throws HoldfastError UNREADABLE when the session is encrypted and its key is not available.
  */
 export async function restoreSession(from: string, to: string, id: string, options: RestoreSessionOptions = {}): Promise<RestoredSession> {
@@ -115,16 +123,20 @@ class Restore {
     this.#refuseOther(inBackup)
     this.#refuseDeleted(here)
     const wanted = await this.#wanted(inBackup, here)
-    const planned = await planSegments(this.#target, wanted, here.segments)
+    requireOneHistory(wanted)
+    const all = await planSegments(this.#target, wanted, here.segments)
+    const repeated = await repeatedRecords(backup, live, writtenRanges(all), here.state.born)
+    const planned = repeated.size === 0 ? all : await planSegments(this.#target, wanted.map(without(repeated)), here.segments)
     signal?.throwIfAborted()
     if (!dryRun) await this.#carryOut(planned, onProgress)
     return {
       id: this.#id,
       segments: wanted.length,
       restoredBytes: planned.reduce((sum, { rest }) => sum + rest.length, 0),
-      repairedLines: planned.flatMap(({ patches }) => patches).reduce((sum, { lines }) => sum + lines, 0),
+      repairedLines: patchedLines(planned),
+      repeatedLines: patchedLines(all) - patchedLines(planned),
       keptErased: this.#keptErased,
-      status: await sessionStatus(this.#parts, this.#id),
+      status: dryRun ? await this.#statusAfter(planned) : await sessionStatus(this.#parts, this.#id),
       origins: await this.#origins(dryRun ? here : await this.#facts(live)),
     }
   }
@@ -144,11 +156,22 @@ class Restore {
   /** The journal in the backup, opened with the keys of the store. */
   async #backup(): Promise<Journal> {
     const { disk, root, name } = this.#source
-    const engine = backupEngine(disk, root)
+    return (await this.#opened(backupEngine(disk, root))).journal(name)
+  }
+
+  async #opened(engine: Engine): Promise<Engine> {
     const { keyring, space } = this.#parts
-    if (keyring === undefined || space === KEY_SPACE) return engine.journal(name)
+    if (keyring === undefined || space === KEY_SPACE) return engine
     const { SealedEngine } = await import('./encryption/sealed-engine.ts')
-    return new SealedEngine(engine, keyring, { indexed: false }).journal(name)
+    return new SealedEngine(engine, keyring, { indexed: false })
+  }
+
+  async #statusAfter(planned: readonly PlannedSegment[]): Promise<SessionStatus> {
+    if (planned.length === 0) return sessionStatus(this.#parts, this.#id)
+    const { statusAfter } = await import('./status-after.ts')
+    const { disk, root } = this.#target
+    const after = backupEngine(disk, root, await plannedBytes(this.#target, planned))
+    return statusAfter(this.#parts, this.#id, await this.#opened(after))
   }
 
   async #facts(journal: Journal): Promise<JournalFacts> {
@@ -232,6 +255,18 @@ class Restore {
     return new HoldfastError('NOT_FOUND', `There is no session "${this.#id}" in the space "${space}" of this backup.`, {
       details: { session_id: this.#id, space },
     })
+  }
+}
+
+function patchedLines(planned: readonly PlannedSegment[]): number {
+  return planned.flatMap(({ patches }) => patches).reduce((sum, { lines }) => sum + lines, 0)
+}
+
+/** Leaves out the lines of these records. */
+function without(records: ReadonlySet<string>): (segment: WantedSegment) => WantedSegment {
+  return (segment) => {
+    const lines = splitLines(segment.wanted, 0).lines.filter(({ bytes }) => records.has(recordIdIn(bytes)))
+    return { ...segment, without: new Set(lines.map(({ at }) => at)) }
   }
 }
 

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Cli } from './holdfast.ts'
+import { Cli, objectsIn } from './holdfast.ts'
 
 function segmentsIn(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
@@ -73,8 +73,8 @@ test('restore-backup --session brings one session back and leaves the others as 
   const path = segmentsIn(cli.store).find((name) => name.includes('/a-')) as string
   const original = readFileSync(join(cli.store, path))
   truncateSync(join(cli.store, path), original.length - 50)
-  const fields = { session_id: 'a', segments: 1, restored_bytes: 50, repaired_lines: 0, kept_erased: 0 }
-  expect(await cli.one('restore-backup', backup, '--session', 'a', '--dry-run')).toMatchObject({ ...fields, dry_run: true })
+  const fields = { session_id: 'a', segments: 1, restored_bytes: 50, repaired_lines: 0, repeated_lines: 0, kept_erased: 0 }
+  expect(await cli.one('restore-backup', backup, '--session', 'a', '--dry-run')).toMatchObject({ ...fields, status: 'ok', dry_run: true })
   expect(readFileSync(join(cli.store, path)).length).toBe(original.length - 50)
   expect(await cli.one('restore-backup', backup, '--session', 'a')).toEqual({ ...fields, status: 'ok' })
   expect(readFileSync(join(cli.store, path)).equals(original)).toBe(true)
@@ -104,6 +104,32 @@ test('restore-backup --session names what stays damaged, and the origin of a for
   const fork = await cli.run(['--json', 'restore-backup', backup, '--session', 'f'])
   expect(JSON.parse(fork.stdout)).toMatchObject({ session_id: 'f', origins: [{ session_id: 'a', status: 'damaged' }] })
   expect(fork.stderr).toContain('Restore that session too')
+})
+
+test('restore-backup --session says how many lines it repairs, and which it leaves because they were appended again', async () => {
+  const cli = new Cli()
+  for (const id of ['r1', 'r2', 'r3']) await cli.prepareMessages('rot', id)
+  const backup = join(cli.directory, 'backup')
+  await cli.one('backup', backup)
+  const path = join(cli.store, segmentsIn(cli.store)[0] as string)
+  const rot = (text: string): void => {
+    const bytes = readFileSync(path)
+    bytes[bytes.indexOf(text)] = 0x58
+    writeFileSync(path, bytes)
+  }
+  rot('"content":"r1"')
+  const dry = await cli.run(['restore-backup', backup, '--session', 'rot', '--dry-run'])
+  expect(dry.stderr).toContain('rot: 0 bytes are missing, 1 damaged line can be repaired. The session would be whole.')
+  expect((await cli.run(['restore-backup', backup, '--session', 'rot'])).stderr).toContain('0 bytes restored, 1 damaged line repaired.')
+  rot('"content":"r2"')
+  await cli.run(['append', 'rot', 'r2', '--message-id', 'r2'])
+  const left = await cli.run(['--json', 'restore-backup', backup, '--session', 'rot'])
+  expect(JSON.parse(left.stdout)).toMatchObject({ repaired_lines: 0, repeated_lines: 1, status: 'damaged' })
+  const again = await cli.run(['restore-backup', backup, '--session', 'rot', '--dry-run'])
+  expect(again.stderr).toContain('1 damaged line stays damaged: later records of the session have the same message ids or operation keys.')
+  expect(again.stderr).toContain('would still be damaged')
+  const shown = await cli.run(['--json', 'show', 'rot'])
+  expect(objectsIn(shown.stdout).map(({ id }) => id)).toEqual(['r1', 'r3', 'r2'])
 })
 
 test('restore-backup --session refuses a session that is not in the backup, a deleted one and a store elsewhere', async () => {

@@ -1,5 +1,5 @@
 /** One session restored from a backup into a store that is in use. */
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backUp } from '../../src/engines/files/backup.ts'
@@ -274,6 +274,109 @@ test('a backup with the file of another session in its place is refused', async 
   cpSync(place.segments('b', place.backup)[0] as string, place.segments('a', place.backup)[0] as string)
   rmSync(place.directory('a'), { recursive: true })
   await expect(place.restore('a')).rejects.toMatchObject({ code: 'DAMAGED', message: expect.stringContaining('"b"') })
+})
+
+/** Spoils the line of a message. */
+function rot(file: string, text: string): void {
+  const bytes = readFileSync(file)
+  bytes.write('ROT', bytes.indexOf(text))
+  writeFileSync(file, bytes)
+}
+
+test.for([
+  { name: 'in clear', options: {} },
+  { name: 'encrypted', options: { encryption: { masterKey: newMasterKey() } } },
+])('a message that was appended again after its line rotted does not come back twice ($name)', async ({ options }) => {
+  const place = new Place()
+  const messages = ['r1', 'r2', 'r3'].map((id) => ({ id, role: 'user', content: id }))
+  const ends: number[] = []
+  await place.with(async (store) => {
+    const session = await store.session('a')
+    for (const message of messages) {
+      await session.append(message, { key: `key of ${message.id}` })
+      ends.push(place.bytes('a').length)
+    }
+  }, options)
+  await backUp(place.store, place.backup)
+  const [file] = place.segments('a') as [string]
+  const bytes = readFileSync(file)
+  // Inside the lines of r1 and r2, wherever their text is.
+  for (const end of ends.slice(0, 2)) bytes[end - 60] = (bytes[end - 60] ?? 0) ^ 1
+  writeFileSync(file, bytes)
+  await place.with(async (store) => (await store.session('a')).append(messages.slice(1, 2), { key: 'another key' }), options)
+  const expected = { repairedLines: 1, repeatedLines: 1, status: 'damaged' }
+  expect(await place.restore('a', { ...options, dryRun: true })).toMatchObject(expected)
+  expect(await place.restore('a', options)).toMatchObject(expected)
+  expect(await place.restore('a', options)).toMatchObject({ ...expected, repairedLines: 0 })
+  const store = await place.open(options)
+  expect(await idsOf(store, 'a')).toEqual(['r1', 'r3', 'r2'])
+  expect((await (await store.session('a')).messages()).damage).toHaveLength(1)
+})
+
+test('a lost segment with a message that was appended again is a conflict, and nothing is changed', async () => {
+  const place = await backedUp()
+  const lost = place.segments('a')[1] as string
+  const [, id = ''] = /"ids":\["(m\d+)"\]/.exec(readFileSync(lost, 'utf8')) ?? []
+  rmSync(lost)
+  for (const file of readdirSync(place.directory('a'))) if (file.endsWith('.ids')) rmSync(join(place.directory('a'), file))
+  const again = await place.with(async (store) => (await store.session('a')).append({ id, role: 'user', content: 'again' }))
+  expect(again.duplicate).toBe(false)
+  const before = place.bytes('a')
+  await expect(place.restore('a')).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(place.bytes('a').equals(before)).toBe(true)
+})
+
+test('segments of two histories in a backup are refused, and nothing is written', async () => {
+  const place = await backedUp(3)
+  const [former] = place.segments('a', place.backup) as [string]
+  const old = readFileSync(former)
+  truncateSync(place.segments('a')[0] as string, old.length - 300)
+  await place.with(async (store) => (await store.session('a')).acceptDamage())
+  await place.say('a', 7, 9)
+  await backUp(place.store, place.backup)
+  // As earlier versions left it: the first segment from before the loss, the second from after it.
+  writeFileSync(former, old)
+  rmSync(place.directory('a'), { recursive: true })
+  await expect(place.restore('a')).rejects.toMatchObject({
+    code: 'DAMAGED',
+    details: { reason: 'histories', segment: 0, next: 2 ** 32 },
+    message: expect.stringContaining('two histories'),
+  })
+  expect(existsSync(place.directory('a'))).toBe(false)
+})
+
+test('a backup of a session that continued after accepted damage restores that session', async () => {
+  const place = await backedUp(3)
+  truncateSync(place.segments('a')[0] as string, place.bytes('a').length - 300)
+  await place.with(async (store) => (await store.session('a')).acceptDamage())
+  await place.say('a', 7, 9)
+  await backUp(place.store, place.backup)
+  const now = place.bytes('a')
+  rmSync(place.directory('a'), { recursive: true })
+  expect(await place.restore('a')).toMatchObject({ status: 'ok' })
+  expect(place.bytes('a').equals(now)).toBe(true)
+})
+
+test('a backup with a segment that was cut still repairs a line', async () => {
+  const place = await backedUp()
+  truncateSync(place.segments('a', place.backup)[1] as string, 1500)
+  rot(place.segments('a')[0] as string, 'message 1 ')
+  expect(await place.restore('a')).toMatchObject({ repairedLines: 1, status: 'ok' })
+})
+
+test('a dry run returns the status that the session would have', async () => {
+  const place = await backedUp()
+  rot(place.segments('a')[0] as string, 'message 1 ')
+  expect(await place.restore('a', { dryRun: true })).toMatchObject({ repairedLines: 1, status: 'ok' })
+  truncateSync(place.segments('a').at(-1) as string, 10)
+  expect(await place.restore('a', { dryRun: true })).toMatchObject({ status: 'ok' })
+  rmSync(place.directory('a'), { recursive: true })
+  expect(await place.restore('a', { dryRun: true })).toMatchObject({ status: 'ok' })
+  await place.restore('a')
+  await place.say('a', 40, 42)
+  rmSync(place.directory('a'), { recursive: true })
+  expect(await place.restore('a', { dryRun: true })).toMatchObject({ status: 'damaged' })
+  expect(await place.restore('a')).toMatchObject({ status: 'damaged' })
 })
 
 test('a restore that dies at any step is completed by the next one', async () => {

@@ -9,12 +9,13 @@ import { isMissing, unreadable } from './failures.ts'
 import { firstOf } from './names.ts'
 import { readSegment } from './restore-segments.ts'
 
-export function backupEngine(disk: Disk, root: string): Engine {
+/** `instead`: segments of the journal that is asked for which are read from here and not from the disk. */
+export function backupEngine(disk: Disk, root: string, instead: ReadonlyMap<number, Buffer> = new Map()): Engine {
   return {
     supports: { durable: true, shared: true },
     warnings: [],
     name: journalName,
-    journal: (name) => backupJournal(disk, root, name),
+    journal: (name) => backupJournal(disk, root, name, instead),
     // biome-ignore lint/correctness/useYield: nothing asks a backup for its names.
     names: async function* () {
       throw onlyRead()
@@ -25,12 +26,12 @@ export function backupEngine(disk: Disk, root: string): Engine {
   }
 }
 
-function backupJournal(disk: Disk, root: string, name: string): Journal {
+function backupJournal(disk: Disk, root: string, name: string, instead: ReadonlyMap<number, Buffer>): Journal {
   return {
     name,
-    segments: () => segmentsOf(disk, root, name),
+    segments: async () => [...new Set([...(await segmentsOf(disk, root, name)), ...instead.keys()])].sort((a, b) => a - b),
     read: async (segment, from): Promise<Chunk | undefined> => {
-      const bytes = await readSegment({ disk, root, name }, segment)
+      const bytes = instead.get(segment) ?? (await readSegment({ disk, root, name }, segment))
       if (bytes === undefined) return undefined
       const { lines, next } = splitLines(bytes.subarray(from - segment), from)
       return { lines, next, end: next, opened: 0 }

@@ -5,7 +5,7 @@
  * - The store has the same bytes, and perhaps more: nothing to do.
  * - The store has fewer: the rest is missing.
  * - A line of the store is damaged, and the backup has an intact line at the same offset: a patch.
- * - A line of the backup is damaged: the store keeps what it has.
+ * - A line of the backup is damaged, or must not be put back: the store keeps what it has.
  * - The store has another intact line: a conflict. Two histories cannot become one.
  */
 import { intactCrc, isBlank, type Line, splitLines } from '../../record/line.ts'
@@ -27,14 +27,16 @@ export interface Comparison {
   readonly conflict?: number
 }
 
+const NONE: ReadonlySet<number> = new Set()
+
 /**
  * `wanted`: the segment as the store should have it. `former`: the same as the backup has it, where an erasure has changed a line since; the store
- * may still have that line, if the erasure is not finished.
+ * may still have that line, if the erasure is not finished. `without`: offsets of lines that must not be put back.
  */
-export function compareSegment(live: Buffer, wanted: Buffer, former: Buffer = wanted): Comparison {
+export function compareSegment(live: Buffer, wanted: Buffer, former: Buffer = wanted, without: ReadonlySet<number> = NONE): Comparison {
   const rest = wanted.subarray(Math.min(live.length, wanted.length))
   const patches: Patch[] = []
-  for (const region of differing(live, wanted, former)) {
+  for (const region of differing(live, wanted, former, without)) {
     const [{ at: offset }, last] = [region[0] as Line, region.at(-1) as Line]
     const end = Math.min(last.at + last.bytes.length + 1, live.length)
     if (hasIntactLine(live, offset, end)) return { patches: [], rest: Buffer.of(), conflict: offset }
@@ -45,7 +47,7 @@ export function compareSegment(live: Buffer, wanted: Buffer, former: Buffer = wa
 }
 
 /** Lines of the backup that the store has otherwise, neighbours together: a newline that rotted has spoiled two. */
-function differing(live: Buffer, wanted: Buffer, former: Buffer): Line[][] {
+function differing(live: Buffer, wanted: Buffer, former: Buffer, without: ReadonlySet<number>): Line[][] {
   const regions: Line[][] = []
   let region: Line[] | undefined
   for (const line of splitLines(wanted, 0).lines) {
@@ -53,7 +55,7 @@ function differing(live: Buffer, wanted: Buffer, former: Buffer): Line[][] {
     if (line.at >= end) break
     const there = live.subarray(line.at, end)
     const isSame = there.equals(wanted.subarray(line.at, end)) || there.equals(former.subarray(line.at, end))
-    if (isSame || !isUsable(line)) {
+    if (isSame || without.has(line.at) || !isUsable(line)) {
       region = undefined
       continue
     }

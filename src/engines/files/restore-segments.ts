@@ -17,6 +17,7 @@ import { systemIds } from '../../engine/ids.ts'
 import { isJournalName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
+import { epochOf } from '../../record/watermark.ts'
 import { type Comparison, compareSegment, type Patch } from './compare-segment.ts'
 import { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
@@ -24,20 +25,16 @@ import { isMissing, noSpace, unreadable, unwritable } from './failures.ts'
 import { Feed } from './feed.ts'
 import { segmentFile } from './names.ts'
 
-/** Positions of one epoch: a journal whose loss was accepted continues in the next one. */
-const EPOCH = 2 ** 32
-
 /** A segment as the store should have it, and as the backup has it. */
 export interface WantedSegment {
   readonly first: number
   readonly wanted: Buffer
   readonly former: Buffer
+  /** Offsets of lines that must not be put back, because a later record repeats them. */
+  readonly without?: ReadonlySet<number>
 }
 
-export interface PlannedSegment extends Comparison {
-  readonly first: number
-  readonly wanted: Buffer
-  readonly former: Buffer
+export interface PlannedSegment extends Comparison, WantedSegment {
   /** How long the file is in the store; undefined if there is none. */
   readonly size: number | undefined
 }
@@ -57,15 +54,23 @@ export async function planSegments(
   live: readonly number[],
 ): Promise<PlannedSegment[]> {
   const planned: PlannedSegment[] = []
-  for (const { first, wanted, former } of segments) {
+  for (const segment of segments) {
+    const { first, wanted, former, without } = segment
     const there = await readSegment(target, first)
-    const comparison = compareSegment(there ?? Buffer.of(), wanted, former)
+    const comparison = compareSegment(there ?? Buffer.of(), wanted, former, without)
     if (comparison.conflict !== undefined) throw conflict(target.name, first, comparison.conflict)
-    planned.push({ ...comparison, first, wanted, former, size: there?.length })
+    refuseRepeated(target.name, segment, comparison)
+    planned.push({ ...comparison, ...segment, size: there?.length })
   }
   const changed = planned.filter((one) => one.patches.length > 0 || one.rest.length > 0)
   if (changed.length > 0) refuseOther(target.name, planned, live)
   return changed
+}
+
+/** A line in the middle of what is missing cannot be left out: the lines after it would be in the wrong place. */
+function refuseRepeated(name: string, { first, wanted, without }: WantedSegment, { rest }: Comparison): void {
+  const from = wanted.length - rest.length
+  for (const offset of without ?? []) if (wanted.indexOf('\n', offset) >= from) throw conflict(name, first, offset)
 }
 
 /** A segment that the backup lacks must follow those that it has, in the same epoch. */
@@ -75,9 +80,29 @@ function refuseOther(name: string, planned: readonly PlannedSegment[], live: rea
   const last = planned.at(-1) as PlannedSegment
   for (const first of live) {
     if (known.has(first) || first < lowest) continue
-    const follows = first >= last.first + last.wanted.length && Math.floor(first / EPOCH) === Math.floor(last.first / EPOCH)
+    const follows = first >= last.first + last.wanted.length && epochOf(first) === epochOf(last.first)
     if (!follows) throw conflict(name, first, 0)
   }
+}
+
+/** Positions that a plan writes, the last one excluded. */
+export function writtenRanges(planned: readonly PlannedSegment[]): { from: number; to: number }[] {
+  return planned.flatMap(({ first, patches, rest, wanted }) => {
+    const end = first + wanted.length
+    const ranges = patches.map(({ offset, bytes }) => ({ from: first + offset, to: first + offset + bytes.length }))
+    return rest.length === 0 ? ranges : [...ranges, { from: end - rest.length, to: end }]
+  })
+}
+
+/** The segments as a plan would leave them, in memory. */
+export async function plannedBytes(target: RestoreTarget, planned: readonly PlannedSegment[]): Promise<Map<number, Buffer>> {
+  const segments = new Map<number, Buffer>()
+  for (const { first, patches, rest } of planned) {
+    const bytes = Buffer.concat([(await readSegment(target, first)) ?? Buffer.of(), rest])
+    for (const { offset, bytes: line } of patches) bytes.set(line, offset)
+    segments.set(first, bytes)
+  }
+  return segments
 }
 
 /** Carries out a plan. `setAside` keeps a copy of damaged bytes before they are written over. */
@@ -130,8 +155,8 @@ async function fill(
 }
 
 /** What is there now must begin with what was wanted, as far as the backup could say. */
-async function verify(target: RestoreTarget, { first, wanted, former }: PlannedSegment): Promise<void> {
-  const { patches, rest, conflict: other } = compareSegment((await readSegment(target, first)) ?? Buffer.of(), wanted, former)
+async function verify(target: RestoreTarget, { first, wanted, former, without }: PlannedSegment): Promise<void> {
+  const { patches, rest, conflict: other } = compareSegment((await readSegment(target, first)) ?? Buffer.of(), wanted, former, without)
   if (other !== undefined || patches.length > 0 || rest.length > 0) throw changedMeanwhile(target.name)
 }
 
