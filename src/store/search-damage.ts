@@ -21,10 +21,15 @@ export async function searchDamage(parts: StoreParts, { session, tag, owner }: S
   const scope = { ...(tag === undefined ? {} : { tag }), ...(owner === undefined ? {} : { owner }) }
   if (session === undefined) {
     const rows = await damaged(parts, scope, MOST + 1)
-    return { damage: await Promise.all(rows.slice(0, MOST).map(({ id }) => placeIn(parts, id))), moreDamage: rows.length > MOST }
+    const places = rows.slice(0, MOST).map(async ({ id }) => (await placeIn(parts, id)) ?? somewhere(id))
+    return { damage: await Promise.all(places), moreDamage: rows.length > MOST }
   }
   const damage: DamagedPlace[] = []
-  for (const id of await withParents(parts, session)) if (await isDamaged(parts, id)) damage.push(await placeIn(parts, id))
+  for (const id of await withParents(parts, session)) {
+    // The catalog does not know a session by its id whose files belong to another one.
+    const place = (await placeIn(parts, id)) ?? ((await isDamaged(parts, id)) ? somewhere(id) : undefined)
+    if (place !== undefined) damage.push(place)
+  }
   return { damage: damage.slice(0, MOST), moreDamage: damage.length > MOST }
 }
 
@@ -43,10 +48,15 @@ function damaged(parts: StoreParts, options: Pick<ListOptions, 'query' | 'tag' |
 }
 
 /** Where its first damage is, as far as its end shows. */
-async function placeIn(parts: StoreParts, session: string): Promise<DamagedPlace> {
+async function placeIn(parts: StoreParts, session: string): Promise<DamagedPlace | undefined> {
   const { replica } = parts.replicas.once(parts.engine.name(parts.space, session))
   // What cannot be loaded has its damage noted, too.
   if (replica.damage.length === 0) await replica.read().catch(() => undefined)
   const known = replica.damage.find(({ as }) => as === 'vanished' || as === 'identity') ?? replica.damage.find(({ as }) => as !== 'torn')
-  return { position: known?.at ?? 0, count: null, reason: known === undefined ? 'rotten' : reasonOf(known.as), session }
+  return known === undefined ? undefined : { position: known.at, count: null, reason: reasonOf(known.as), session }
+}
+
+/** The damage of a session that its end does not show. */
+function somewhere(session: string): DamagedPlace {
+  return { position: 0, count: null, reason: 'rotten', session }
 }

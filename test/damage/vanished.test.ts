@@ -212,6 +212,7 @@ test('two journals that were swapped are damaged, and neither shows the messages
     const session = await store.session(id)
     await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED' })
     await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED' })
+    expect((await store.search('message', { session: id })).damage).toMatchObject([{ session: id, reason: 'identity' }])
   }
   const { sessions } = await store.list()
   expect(sessions.map(({ id, status }) => `${id} ${status}`).toSorted()).toEqual(['other damaged', 'talk damaged'])
