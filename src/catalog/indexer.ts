@@ -29,6 +29,8 @@ const SLICE_BYTES = 4 * 1024 * 1024
 const MANY_SESSIONS = 1000
 const MUCH_BYTES = 32 * 1024 * 1024
 const READERS = 2
+/** How many comparisons of journals with their rows are remembered. */
+const MOST_COMPARED = 10_000
 
 /** Lets everything go on that can. */
 export function breath(): Promise<void> {
@@ -76,6 +78,8 @@ export class Indexer {
   readonly #examiner: Examiner
   /** Sessions whose text could not be read: left alone until they change. */
   readonly #stuck = new Set<string>()
+  /** When a journal's end was compared with its row. */
+  readonly #compared = new Map<string, number>()
   /** Sessions of this round of whose text no piece is put yet. */
   #left: readonly string[] = []
   #running: Promise<void> | undefined
@@ -245,16 +249,21 @@ export class Indexer {
     await this.#look([...damaged, ...doubted].filter(isCatalogued), this.#examiner, 'damaged')
   }
 
-  /** Looks once more at those sessions whose journals are shorter than they were. True if there are such. */
-  async lookAtShort(names: readonly string[]): Promise<boolean> {
+  /** Looks once more at those sessions whose journals are shorter than they were, but for those that it compared just now. True if there are such. */
+  async lookAtShort(all: readonly string[], { withinMs = 0 }: { readonly withinMs?: number } = {}): Promise<boolean> {
+    const now = this.#clock.monotonicMs()
+    const names = all.filter((name) => now - (this.#compared.get(name) ?? Number.NEGATIVE_INFINITY) >= withinMs)
+    if (names.length === 0) return false
+    if (this.#compared.size > MOST_COMPARED) this.#compared.clear()
+    for (const name of names) this.#compared.set(name, now)
     const known = await this.catalog.known(names)
     const isShort = async (name: string, index: number): Promise<boolean> => {
       const { status, mark } = known[index] ?? {}
       const journal = status === 'ok' && mark !== undefined ? this.#engine.journal(name) : undefined
       return journal?.reach !== undefined && ((await journal.reach()) ?? -1) < (mark?.end ?? 0)
     }
-    const all = await Promise.all(names.map(isShort))
-    const short = names.filter((_, i) => all[i])
+    const found = await Promise.all(names.map(isShort))
+    const short = names.filter((_, i) => found[i])
     await this.#look(short, this.#examiner, 'damaged')
     return short.length > 0
   }

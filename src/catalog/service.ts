@@ -30,6 +30,8 @@ import type { CatalogRequests, CatalogStatus, ExtractionQuery } from './requests
 import { SqliteCatalog } from './sqlite/catalog.ts'
 import { currentFile, newFile } from './sqlite/file.ts'
 
+/** How often a list looks whether a journal still reaches as far as it did. */
+const COMPARE_MS = 5000
 /** How long a search waits for what was acknowledged before it. */
 const SEARCH_WAIT_MS = 1000
 /**
@@ -77,7 +79,13 @@ export class CatalogService implements CatalogRequests {
       const { catalog } = indexer
       let rows = await catalog.list(query)
       // Whoever took bytes away from a session has announced nothing.
-      if (await indexer.lookAtShort(rows.map(({ name }) => name))) rows = await catalog.list(query)
+      if (
+        await indexer.lookAtShort(
+          rows.map(({ name }) => name),
+          { withinMs: COMPARE_MS },
+        )
+      )
+        rows = await catalog.list(query)
       return { rows, total: count ? await catalog.count(query) : null }
     })
   }

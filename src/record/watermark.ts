@@ -55,13 +55,13 @@ export function lookOf(mark: Watermark, around: Uint8Array): 'intact' | 'rotten'
     return hashOfId(line) === mark.idHash ? 'intact' : 'gone'
   // Another record's bytes almost never start and end at the same two places.
   const bounded = (lead === 0 || around[lead - 1] === NEWLINE) && line.indexOf(NEWLINE) === length - 1
-  // What looks like nothing, or like the fragment of a writer that died, is reported by no reader.
-  return bounded && isRotten(line.subarray(0, -1)) ? 'rotten' : 'gone'
+  // What looks like nothing, or like the fragment of a writer that died, is reported by no reader once others follow it.
+  return bounded && isLeft(line.subarray(0, -1)) ? 'rotten' : 'gone'
 }
 
-function isRotten(line: Buffer): boolean {
+function isLeft(line: Buffer): boolean {
   const decoded = decodeLine(line)
-  return decoded.kind === 'damage' && decoded.as === 'rotten'
+  return decoded.kind === 'damage' && decoded.as !== 'torn' && line.some((byte) => byte !== 0)
 }
 
 /** Every line starts with its version and its id. */

@@ -43,8 +43,8 @@ export const READS: Answers = { ...every('reports'), gone: 'refuses', rowless: '
 /** Looks at all sessions, so that one of which nothing is left does not keep it from answering. */
 export const LISTS: Answers = every('reports')
 
-/** Lists what is damaged in one session. That the files are those of another session is such a thing. */
-export const READS_DAMAGE: Answers = { ...READS, swapped: 'reports' }
+/** Lists what is damaged in one session. That the files are those of another session, or that nothing is left, is such a thing. */
+export const READS_DAMAGE: Answers = LISTS
 
 const CHECKPOINTED = 'unaffected: a later checkpoint has all that is read'
 
