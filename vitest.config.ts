@@ -47,7 +47,7 @@ export default defineConfig({
           name: 'fast',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: SLOW,
-          testTimeout: 60_000,
+          testTimeout: 240_000,
           hookTimeout: 60_000,
         },
       },

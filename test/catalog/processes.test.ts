@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { CatalogCrowd } from './processes.ts'
 
 test('while two processes append, every list of a third has everything that was acknowledged before it began', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const crowd = await CatalogCrowd.make(1)
   onTestFinished(() => crowd.dispose())
@@ -16,7 +16,7 @@ test('while two processes append, every list of a third has everything that was 
 })
 
 test('every list is whole where the feed begins a new file all the time, and old ones are trimmed before they were read', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const crowd = await CatalogCrowd.make(6)
   onTestFinished(() => crowd.dispose())
@@ -29,7 +29,7 @@ test('every list is whole where the feed begins a new file all the time, and old
   await crowd.checkAgainstAnew({ keep: true })
 })
 
-test('a process that is killed while it indexes leaves a catalog that is as good as one made anew', { timeout: 60_000 }, async () => {
+test('a process that is killed while it indexes leaves a catalog that is as good as one made anew', { timeout: 240_000 }, async () => {
   const crowd = await CatalogCrowd.make(2)
   onTestFinished(() => crowd.dispose())
   await crowd.killIndexing({ rounds: 1, rebuild: false })

@@ -97,7 +97,7 @@ async function perform(store: Store, one: Step, count: { next: number }): Promis
 }
 
 test('after any history, a catalog that followed it equals one that is made anew from the journals, and a look at every session', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
