@@ -44,7 +44,7 @@ export const READS: Answers = { ...every('reports'), gone: 'refuses', rowless: '
 export const LISTS: Answers = every('reports')
 
 /** Lists what is damaged in one session. That the files are those of another session, or that nothing is left, is such a thing. */
-export const READS_DAMAGE: Answers = LISTS
+export const READS_DAMAGE: Answers = every('reports')
 
 const CHECKPOINTED = 'unaffected: a later checkpoint has all that is read'
 
