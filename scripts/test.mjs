@@ -2,6 +2,7 @@
  * The whole test run, in order, stopping at the first stage that fails. Its last line is `N passed, N failed`, as vitest counted.
  *
  *   npm test                                 everything
+ *   npm run test:long                        everything, with every case of the exhaustive checks
  *   npm run test:fast -- [vitest arguments]  types and the fast tests
  *
  * The stages build what vitest's global setup would build, so that one is told to leave it.
@@ -15,7 +16,8 @@ import pc from 'picocolors'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const REPORT = join(root, 'build', 'vitest-report.json')
 
-const words = process.argv.slice(2)
+const words = process.argv.slice(2).filter((word) => word !== '--long')
+const long = process.argv.includes('--long')
 const fast = words[0] === '--fast'
 const vitestWords = fast ? ['--project', 'fast', ...words.slice(1)] : words
 
@@ -41,7 +43,11 @@ function run(title, program, args) {
   heading(title)
   const startedAt = performance.now()
   const command = program === 'node' ? process.execPath : join(root, 'node_modules', '.bin', program)
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, HOLDFAST_BUILT: '1' } })
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, HOLDFAST_BUILT: '1', ...(long ? { HOLDFAST_TEST_LONG: '1' } : {}) },
+  })
   if (error !== undefined) process.stderr.write(`${error.message}\n`)
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   process.stdout.write(status === 0 ? pc.green(`ok, ${seconds} s\n`) : pc.red(`FAILED, ${seconds} s\n`))

@@ -29,7 +29,7 @@ test('every list is whole where the feed begins a new file all the time, and old
   await crowd.checkAgainstAnew({ keep: true })
 })
 
-test('a process that is killed while it indexes leaves a catalog that is as good as one made anew', { timeout: 240_000 }, async () => {
+test('a process that is killed while it indexes leaves a catalog that equals a rebuilt one', { timeout: 240_000 }, async () => {
   const crowd = await CatalogCrowd.make(2)
   onTestFinished(() => crowd.dispose())
   await crowd.killIndexing({ rounds: 1, rebuild: false })

@@ -4,6 +4,7 @@
  */
 import { cpSync, existsSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { step } from '../long.ts'
 import type { Trial } from './faults.ts'
 import { inspect } from './inspection.ts'
 import { attemptsOf, type LoggedAttempt, type LogLine, readLog } from './log.ts'
@@ -67,7 +68,7 @@ export class FaultyLives {
     const chosen = (call: Call): boolean => syscall.test(call.syscall) && (!sparse || call.when % 2 === 1)
     const own = (this.#calls.get(life) ?? []).filter(chosen)
     const calls = everywhere ? own.map((call, i): Call => ({ ...call, path: undefined, when: i + 1 })) : own
-    return calls.map((call): Fault => ({ ...call, how, forever }))
+    return calls.filter((_, i) => i % step(3) === 0).map((call): Fault => ({ ...call, how, forever }))
   }
 
   async #runOne(fault: Fault, life: Life): Promise<Outcome> {

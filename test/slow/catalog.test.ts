@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { searched } from '../catalog/answers.ts'
 import { CatalogCrowd } from '../catalog/processes.ts'
+import { runs } from '../long.ts'
 import { requirePlatform } from '../platform.ts'
 import { type Mount, mountTmpfs } from '../processes/mount.ts'
 
@@ -26,7 +27,7 @@ for (const keep of [false, true]) {
 test.each([false, true])('a process that is killed at any moment of its indexing (making anew: %s) spoils nothing', async (rebuild) => {
   const crowd = await CatalogCrowd.make(5)
   onTestFinished(() => crowd.dispose())
-  await crowd.killIndexing({ rounds: 15, rebuild })
+  await crowd.killIndexing({ rounds: runs(6, 15), rebuild })
 })
 
 test('a thread that kept the catalog up to date and ends is started anew, and keeps it', async () => {

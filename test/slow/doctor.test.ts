@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest'
 import { flipBits } from '../doctor/flips.ts'
 import { makeSmallStore } from '../doctor/sample.ts'
+import { step } from '../long.ts'
 
 test.each([
-  ['segments', '.jsonl', 1],
+  ['segments', '.jsonl', step(3)],
   ['id files', '.ids', 13],
 ])('the doctor finds any flipped bit of %s, at its place', async (_, ending, step) => {
   const { bits, unnoticed, misplaced } = await flipBits(await makeSmallStore(), ending, step)

@@ -79,6 +79,7 @@ describe.skipIf(!platform.available)('other people’s data', () => {
     const plain = await visit()
     await say(plain.store, 'open', 'Hello')
     await plain.page.getByRole('link', { name: /^open/ }).click()
+    await plain.page.getByText('Hello').waitFor()
     await plain.page.getByRole('button', { name: 'More actions' }).click()
     await plain.page.getByRole('menuitem', { name: 'Delete' }).waitFor()
     expect(await plain.page.getByRole('menuitem', { name: 'Destroy its key…' }).count()).toBe(0)
