@@ -260,7 +260,7 @@ export class Indexer {
     const isShort = async (name: string, index: number): Promise<boolean> => {
       const { status, mark } = known[index] ?? {}
       const journal = status === 'ok' && mark !== undefined ? this.#engine.journal(name) : undefined
-      return journal?.reach !== undefined && ((await journal.reach()) ?? -1) < (mark?.end ?? 0)
+      return ((await journal?.reach?.()) ?? Number.POSITIVE_INFINITY) < (mark?.end ?? 0)
     }
     const found = await Promise.all(names.map(isShort))
     const short = names.filter((_, i) => found[i])

@@ -78,7 +78,7 @@ export class CatalogService implements CatalogRequests {
     return this.#caughtUp(query.space, async (indexer) => {
       const { catalog } = indexer
       let rows = await catalog.list(query)
-      // Whoever took bytes away from a session has announced nothing.
+      // Bytes that vanished were never announced.
       if (
         await indexer.lookAtShort(
           rows.map(({ name }) => name),

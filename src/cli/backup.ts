@@ -1,9 +1,10 @@
 /** `backup` and `restore-backup`: a copy of a store that is in use, a store made of one, and one session restored from one. */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { vanishedSessions } from '../doctor/vanished-sessions.ts'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
-import { shellWord } from '../store/command-words.ts'
+import { sessionWords, shellWord } from '../store/command-words.ts'
 import type { RestoredSession } from '../store/restore-session.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -28,6 +29,8 @@ export async function backup(context: Context, [to]: [string], { keys }: BackupO
       'The keys of the sessions are not part of the backup, and without them nobody can read it. Copy them elsewhere with --keys.',
     )
   const done = await run(context, (options) => backUp(store, resolve(to), options))
+  const vanished = await vanishedSessions(store, context.signal)
+  await report(context, done, { vanished: vanished.map(({ id, space }) => ({ session_id: id, space })) })
   const { copied, unchanged, sessions, damagedLines } = done
   for (const { session, journal, movedTo } of done.replaced)
     context.out.note(
@@ -44,7 +47,13 @@ export async function backup(context: Context, [to]: [string], { keys }: BackupO
     context.out.warn(
       `${path} is another one in the backup than in the store; it was kept. One of them may have rotted: run \`holdfast doctor\`.`,
     )
-  if (done.differing.length > 0) process.exitCode = DAMAGE_FOUND
+  for (const { id, space } of vanished) {
+    const words = space === null ? '' : ` ${sessionWords({ id, space })}`
+    context.out.warn(
+      `The session "${id}" lost bytes. The backup has what is left of it, and what earlier backups have copied. Run \`holdfast doctor${words}\`.`,
+    )
+  }
+  if (done.differing.length + vanished.length > 0) process.exitCode = DAMAGE_FOUND
 }
 
 /** The keys as they are now, in place of what was copied there before: one that was destroyed must not stay anywhere. */
@@ -65,6 +74,7 @@ export async function restore(context: Context, [from]: [string], { keys, sessio
   if (dryRun === true) throw wrongUsage('--dry-run works with --session only.')
   const withKeys = keys === undefined ? {} : { keys: resolve(keys) }
   const done = await run(context, (options) => restoreBackup(resolve(from), context.requireDirectory(), { ...options, ...withKeys }))
+  await report(context, done)
   context.out.note(`${count(done.sessions, 'session')} restored to ${context.requireDirectory()}.`)
 }
 
@@ -117,8 +127,12 @@ async function run({ out, signal }: Context, work: (options: Options) => Promise
     onProgress: ({ sessions, copiedBytes }) => progress.update(`${count(sessions, 'session')}, ${count(copiedBytes, 'byte')}`),
   })
   progress.end()
+  return done
+}
+
+/** `more`: fields that only one of the commands has. */
+async function report({ out }: Context, done: BackedUp, more: object = {}): Promise<void> {
   const { sessions, copied, unchanged, copiedBytes, damagedLines, differing } = done
   const replaced = done.replaced.map(({ session, space, journal, movedTo }) => ({ session_id: session, space, journal, moved_to: movedTo }))
-  await out.result({ sessions, segments: copied, unchanged, bytes: copiedBytes, damaged: damagedLines, differing, replaced })
-  return done
+  await out.result({ sessions, segments: copied, unchanged, bytes: copiedBytes, damaged: damagedLines, differing, replaced, ...more })
 }

@@ -159,5 +159,5 @@ async function rebuild(context: Context, store: Store): Promise<void> {
   const startedAt = performance.now()
   const sessions = await withCatalogProgress(context, store, store.rebuildCatalog())
   await out.result({ catalog: 'rebuilt', sessions })
-  out.note(`The catalog was made anew: ${plural(sessions, 'session')} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
+  out.note(`The catalog was rebuilt: ${plural(sessions, 'session')} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`)
 }

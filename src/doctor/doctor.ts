@@ -10,6 +10,7 @@ import { absent } from '../session/refusals.ts'
 import type { SessionState } from '../session/state.ts'
 import { isKeyMissing } from '../store/encryption/master-key.ts'
 import { idOf } from '../store/identity.ts'
+import type { Loss } from '../store/loss.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
@@ -92,7 +93,7 @@ async function endOf({ replicas }: StoreParts, name: string): Promise<number | u
   }
 }
 
-/** One session. `asked`: whose journal it must be, if somebody asked for it by its id. */
+/** One session. `asked`: the id of the session whose journal it must be, if the caller named one. */
 async function* examine(parts: StoreParts, name: string, asked?: Owner): AsyncGenerator<Finding> {
   let tail: Tail<SessionState> | undefined
   let sealed = false
@@ -103,13 +104,25 @@ async function* examine(parts: StoreParts, name: string, asked?: Owner): AsyncGe
     sealed = problem.kind === 'sealed'
     yield findingOf(asked?.id ?? idOf(parts, name), problem)
   }
-  const { state, loss } = tail ?? {}
+  const { state } = tail ?? {}
+  let loss = tail?.loss
   const { id, space } = await ownerBy(parts, name, tail, asked)
-  const segments = tail === undefined ? [] : await parts.engine.journal(name).segments()
-  if (tail !== undefined && loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, segments, tail), space)
+  try {
+    if (sealed) loss = await lossBehindKey(parts, name)
+  } catch (error) {
+    yield findingOf(id, problemOfError(error), space)
+  }
+  const segments = tail === undefined && !sealed ? [] : await parts.engine.journal(name).segments()
+  if (loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, segments, tail), space)
   for await (const problem of problemsOf(parts, name, state, sealed)) {
     if (!isExplained(problem, { loss, accepted: state?.accepted ?? [], segments })) yield findingOf(id, problem, space)
   }
+}
+
+/** What the engine knows to be missing of a session whose records cannot be decrypted. */
+async function lossBehindKey({ engine }: StoreParts, name: string): Promise<Loss | undefined> {
+  const vanished = await engine.journal(name).vanished?.()
+  return vanished === undefined ? undefined : { ...vanished, as: 'vanished' }
 }
 
 /** A session of which nothing is left, or whose files are another's, has its name from its journal. One that cannot be loaded has no space. */

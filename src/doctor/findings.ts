@@ -45,11 +45,11 @@ const KINDS = {
   'dangling-parent': ['damage', 'The message that this one follows is gone: restore the session from a backup if it matters.'],
   'unfinished-erasure': [
     'note',
-    'Somebody died while erasing a message: nobody is shown it, but its bytes may still be there. Open the session, or run `holdfast doctor <id> --repair`.',
+    'A process died while it erased a message. The message is hidden, but its bytes may still be on the disk. Open the session, or run `holdfast doctor <id> --repair`.',
   ],
   'unfinished-purge': [
     'note',
-    'Somebody died while purging this session: it is gone, but some of its files are still there. Purge again, or run `holdfast doctor <id> --repair`.',
+    'A process died while it purged this session. The session no longer exists, but some of its files do. Purge again, or run `holdfast doctor <id> --repair`.',
   ],
   'unfinished-roll': [
     'note',

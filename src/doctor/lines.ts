@@ -180,8 +180,11 @@ export class LineCheck {
     if (verdict.kind === 'checkpoint') this.#checkpoint = { ...verdict, at: line.at, length: line.bytes.length }
     const placed = verdict.kind === 'counted' && !verdict.carried
     if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
-    if (verdict.kind === 'damage') this.#stretch.spoil({ ...verdict, segment, as: isRest(line) ? 'torn' : verdict.as }, isOfElsewhere(line))
-    else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
+    if (verdict.kind === 'damage') {
+      const [rest, elsewhere] = [isRest(line), isOfElsewhere(line)]
+      const piece = verdict.as === 'rotten' && (rest || elsewhere)
+      this.#stretch.spoil({ ...verdict, segment, as: rest ? 'torn' : verdict.as }, { elsewhere, piece })
+    } else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
     else if (verdict.kind === 'nothing' && verdict.why === 'repeated') this.#stretch.repeat(line.at)
     if (!placed) return
     yield* this.#settle()

@@ -11,9 +11,10 @@ type AcceptedRange = Pick<AcceptedGap, 'position' | 'to'>
 /** Each says that nothing acknowledged is lost. Next to bytes that vanished, that is not true. */
 const HARMLESS: ReadonlySet<FindingKind> = new Set<FindingKind>(['torn', 'unwritten', 'unfinished-roll'])
 
-/** `end`: where the next segment would start, if the last one is sealed and nothing follows. */
-export function lossProblem({ from, to }: Loss, segments: readonly number[], { sealed, end }: Tail<SessionState>): Problem {
-  const place = sealed && from >= end ? { segment: from, offset: 0, length: to - from } : placeOf({ position: from, to }, segments)
+/** If the last segment is sealed and nothing follows, the next one would start where the tail ends. */
+export function lossProblem({ from, to }: Loss, segments: readonly number[], tail: Tail<SessionState> | undefined): Problem {
+  const place =
+    tail?.sealed === true && from >= tail.end ? { segment: from, offset: 0, length: to - from } : placeOf({ position: from, to }, segments)
   return { kind: 'vanished', place }
 }
 

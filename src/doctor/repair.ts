@@ -49,7 +49,7 @@ export async function repairSession(store: Store, session: string, findings: rea
   const left: Finding[] = []
   const known: Finding[] = []
   const handle = new Handle(store.parts, session)
-  // Whatever is in these files, another session must answer for it.
+  // The content of these files belongs to another session.
   if (findings.some(({ kind }) => kind === 'wrong-identity')) return findings.filter(({ severity }) => severity === 'damage')
   // First: nothing else can be written to a session that lost bytes.
   if (findings.some(({ kind }) => kind === 'vanished')) await acceptDamage(handle)

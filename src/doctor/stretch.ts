@@ -22,6 +22,8 @@ export interface Spoiled {
   readonly length: number
   /** `missing`: the segment ends here, before its successor begins. */
   readonly as: DamageKind | 'missing'
+  /** It looks like a piece of a line. Readers report it unless a later record shows that nothing is missing here. */
+  readonly piece: boolean
   /** It never was a record of this place, by what it says of itself, as far as that can be read, or by what it stands among. */
   elsewhere: boolean
   /** What the record must have named that stood here, if one did; undefined if that cannot be told. */
@@ -81,10 +83,10 @@ export class Stretch {
     return next
   }
 
-  spoil(spoiled: Pick<Spoiled, 'segment' | 'at' | 'length' | 'as'>, elsewhere = false): void {
+  spoil(spoiled: Pick<Spoiled, 'segment' | 'at' | 'length' | 'as'>, { elsewhere = false, piece = false } = {}): void {
     const { at, length } = spoiled
     const copy = this.#second !== undefined && at >= this.#second.at && at + length <= this.#second.end
-    this.#spoiled.push({ ...spoiled, elsewhere, prev: this.prev, broken: undefined, copy })
+    this.#spoiled.push({ ...spoiled, piece, elsewhere, prev: this.prev, broken: undefined, copy })
   }
 
   /**
@@ -117,10 +119,15 @@ export class Stretch {
   *settle(witness?: Witness): Generator<Problem & { readonly spoiled?: Spoiled }> {
     const agrees = witness?.state === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
+    const last = witness === undefined ? this.#spoiled.filter(({ piece, broken }) => piece && broken === undefined) : []
     this.#close(breaks)
     for (const spoiled of this.#spoiled) {
       const { segment, at, length } = spoiled
-      yield { kind: kindOf(spoiled, agrees === true), place: { segment, offset: at - segment, length }, spoiled }
+      yield {
+        kind: last.includes(spoiled) ? 'rotten' : kindOf(spoiled, agrees === true),
+        place: { segment, offset: at - segment, length },
+        spoiled,
+      }
     }
     if (witness === undefined || this.#spoiled.length > 0 || this.#gap) return
     const place = { segment: witness.segment, offset: witness.at - witness.segment, length: witness.length }

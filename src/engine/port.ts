@@ -166,7 +166,7 @@ export interface Journal {
    */
   vanished?(): Promise<Vanished | undefined>
 
-  /** Where the journal ends by now, or anywhere behind that; undefined if there is none. Opens no file, for whoever asks of many journals. */
+  /** Where the journal ends now, or a later position. 0 if it has no segment, undefined if the engine cannot say. Opens no file, so it is cheap for many journals. */
   reach?(): Promise<number | undefined>
 
   /** Lets go of open files. The handle can be used again. */

@@ -29,7 +29,7 @@ const SPACE = 0x20
 const OPEN_BRACE = 0x7b
 const CRC_KEY = ',"crc":"'
 /** `,"crc":"` + 8 digits + `"}` */
-const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
+export const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 
 /** More than the stamps of both copies of a record and a seal behind it can take: a large record fills its segment, and its group ends it. */
 const STAMP_BYTES = 500
@@ -53,7 +53,7 @@ export interface Place {
   readonly crc: string
 }
 
-function hex(crc: number): string {
+export function hex(crc: number): string {
   return crc.toString(16).padStart(8, '0')
 }
 
@@ -271,8 +271,11 @@ export function readLine(line: Line): Decoded {
   return record === undefined ? { kind: 'damage', as: 'rotten' } : { ...decoded, record }
 }
 
-function damageKind(line: Uint8Array): DamageKind {
-  if (line.includes(0)) return 'zeros'
+/** Of a line that is not intact. */
+export function damageKind(line: Uint8Array): DamageKind {
+  // One zero byte inside of a line may be a flipped bit. A page that was not written has many, or only the first or last byte of the line.
+  const [first, last] = [line.indexOf(0), line.lastIndexOf(0)]
+  if (first !== -1 && (first === 0 || first < last || last === line.length - 1)) return 'zeros'
   return line[line.length - 1] === SPACE ? 'torn' : 'rotten'
 }
 

@@ -6,7 +6,8 @@
  * Positions continue in a later epoch once a loss was accepted, so a watermark of an earlier epoch says nothing about the journal any more.
  */
 import { crc32 } from 'node:zlib'
-import { decodeLine, intactCrc } from './line.ts'
+import { checksumOfDamaged } from './damaged-line.ts'
+import { intactCrc } from './line.ts'
 
 export interface Watermark {
   /** Where the line starts and ends, newline included. */
@@ -55,13 +56,8 @@ export function lookOf(mark: Watermark, around: Uint8Array): 'intact' | 'rotten'
     return hashOfId(line) === mark.idHash ? 'intact' : 'gone'
   // Another record's bytes almost never start and end at the same two places.
   const bounded = (lead === 0 || around[lead - 1] === NEWLINE) && line.indexOf(NEWLINE) === length - 1
-  // What looks like nothing, or like the fragment of a writer that died, is reported by no reader once others follow it.
-  return bounded && isLeft(line.subarray(0, -1)) ? 'rotten' : 'gone'
-}
-
-function isLeft(line: Buffer): boolean {
-  const decoded = decodeLine(line)
-  return decoded.kind === 'damage' && decoded.as !== 'torn' && line.some((byte) => byte !== 0)
+  // If the line no longer shows that it was a record, no reader would report it once others follow it.
+  return bounded && checksumOfDamaged({ at: mark.start, bytes: line.subarray(0, -1) }) !== undefined ? 'rotten' : 'gone'
 }
 
 /** Every line starts with its version and its id. */

@@ -3,7 +3,7 @@ import type { Json } from '../record/record.ts'
 import { samePoint } from '../session/branch.ts'
 import type { Amount, Parent, SessionState, Snapshot } from '../session/state.ts'
 import { overlaps } from './damaged-places.ts'
-import type { Damage } from './tail.ts'
+import type { Damage } from './loss.ts'
 
 export interface SessionInfo {
   readonly id: string

@@ -1,14 +1,32 @@
 /** What a journal is known to have held, and does not. Nothing may be placed in such a journal until a person has accepted the loss. */
 import type { Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Line } from '../record/line.ts'
+import { endOf } from '../record/damaged-line.ts'
+import type { Damaged } from '../record/fold.ts'
+import { decodeLine, type Line } from '../record/line.ts'
 import { nextEpoch } from '../record/watermark.ts'
 import { withSession } from './command-words.ts'
 import type { Model } from './model.ts'
 
+/**
+ * A stretch of a journal that could not be read as what was written. `vanished`: its bytes are no longer there. `identity`: the files belong to
+ * another session.
+ */
+export interface Damage {
+  readonly segment: number
+  readonly at: number
+  readonly length: number
+  readonly as: Damaged['as'] | Loss['as']
+}
+
 export interface Loss extends Vanished {
   /** `vanished`: bytes are no longer there. `identity`: these are the files of another session. */
   readonly as: 'vanished' | 'identity'
+}
+
+interface Identity {
+  readonly space: string
+  readonly id: string
 }
 
 /** A journal as it was loaded. */
@@ -21,6 +39,8 @@ interface Loaded<S> {
   readonly rooted: boolean
   /** Something was written to it, and nothing of it counts. */
   readonly illegible: boolean
+  /** What a line says that is intact and cannot be opened with the key of this session. */
+  readonly stated: Identity | undefined
   /** What its engine found to be missing. */
   readonly vanished: Vanished | undefined
   /** It ends with a seal that accepts a loss, and the segment after it is not there yet. */
@@ -32,8 +52,8 @@ export type IsNamed = (space: string, id: string) => boolean
 
 /** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
 export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
-  const { state, start, end, rooted, illegible, vanished, accepted } = loaded
-  const identity = model.identity?.(state)
+  const { state, start, end, rooted, illegible, stated, vanished, accepted } = loaded
+  const identity = model.identity?.(state) ?? stated
   if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: start ?? 0, to: end, as: 'identity' }
   // What was accepted ends with its epoch. What is lost after that was written since.
   if (accepted) {
@@ -46,27 +66,19 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
   return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
 }
 
+/** Whose journal a line begins, as it says itself: also one that another session's key has encrypted. */
+export function statedIdentity({ bytes }: Line): Identity | undefined {
+  const decoded = decodeLine(bytes)
+  if (decoded.kind !== 'record' || decoded.record.type !== 'session.created') return undefined
+  const { space, session } = decoded.record
+  return typeof space === 'string' && typeof session === 'string' ? { space, id: session } : undefined
+}
+
 /** Where a line is that is not at its own position: `ahead` of it if bytes before it are missing, `behind` it if others wrote first. */
 export type Displaced = 'ahead' | 'behind'
 
 export function displacement(line: Line): Displaced {
-  const position = endOf(line)?.[1]
-  return position !== undefined && Number(position) > line.at ? 'ahead' : 'behind'
-}
-
-/**
- * The checksum that a rotten line ends with, if it was written whole and at its place. Then it was a record, and the next one follows it: otherwise
- * the chain of records would say that nothing was lost here.
- */
-export function checksumOfRotten(line: Line): string | undefined {
-  const [, position, crc] = endOf(line) ?? []
-  return Number(position) === line.at && line.bytes[0] === OPEN_BRACE && !line.bytes.includes(0) ? crc : undefined
-}
-
-const OPEN_BRACE = 0x7b
-
-function endOf({ bytes }: Line): RegExpExecArray | null {
-  return /"pos":(\d+),"crc":"([0-9a-f]{8})"\}$/.exec(Buffer.from(bytes.subarray(-64)).toString('latin1'))
+  return (endOf(line)?.position ?? 0) > line.at ? 'ahead' : 'behind'
 }
 
 /**
@@ -82,8 +94,9 @@ export function isIllegible(displaced: Displaced | undefined, damage: readonly {
 export function lossError({ from, to, as }: Loss, session?: { readonly space: string; readonly id: string }): HoldfastError {
   const details = { reason: as, from, to }
   if (as === 'identity') {
-    const message = 'The files of this journal belong to another session. Move them back to where they came from.'
-    return new HoldfastError('DAMAGED', message, { details })
+    const message =
+      'The files of this journal belong to another session. Move them back to where they came from. If they are a copy, move them out of the store and run `holdfast restore-backup <backup> --session <id>`.'
+    return new HoldfastError('DAMAGED', session === undefined ? message : withSession(message, session), { details })
   }
   const text =
     `Bytes of this session have vanished: positions ${from} to ${to} were written and are no longer there. ` +

@@ -22,7 +22,7 @@ export interface PurgeOptions {
 export interface Purged {
   readonly session: string
   readonly deletedAt: string
-  /** `kept`: a fork still reaches it. `failed`: it cannot be read, or not be written to; `error` says why. */
+  /** `kept`: a fork still reaches it, or may, where a loss was accepted and another session cannot be read. `failed`: it cannot be read, or not be written to; `error` says why. */
   readonly action: 'purged' | 'kept' | 'failed'
   readonly freedBytes: number
   readonly error?: HoldfastError
@@ -57,7 +57,7 @@ async function scrub({ catalog }: StoreParts): Promise<void> {
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== 'UNAVAILABLE') throw error
     const message =
-      'What was purged is gone, but the catalog is in use all the time and may keep words of it. Purge again, or run `holdfast doctor --rebuild-catalog`.'
+      'The purge is done, but the catalog was busy and may keep words of the purged text. Purge again, or run `holdfast doctor --rebuild-catalog`.'
     throw new HoldfastError('UNAVAILABLE', message, { outcome: 'unknown', cause: error })
   }
 }
@@ -76,7 +76,7 @@ async function purgeOne(parts: StoreParts, name: string, before: string, dryRun:
   const due = await dueOf(held, state, before)
   if (due === undefined) return undefined
   const told = { session: state.id ?? name, deletedAt: state.deletedAt ?? state.createdAt }
-  if (isReached(state, due)) return { ...told, action: 'kept', freedBytes: 0 }
+  if (isReached(state, due) || (await isReachedBeyondLoss(parts, state))) return { ...told, action: 'kept', freedBytes: 0 }
   if (dryRun) return { ...told, action: 'purged', freedBytes: await lengthOf(held, due, state) }
   const freedBytes = await remove(held, due, before)
   if (freedBytes === undefined) return undefined
@@ -113,6 +113,22 @@ async function dueOf({ journal }: Held, state: SessionState, before: string): Pr
 
 function isReached({ grants, born }: SessionState, due: Due): boolean {
   return grants.some((grant) => grant.kind === 'fork' && (due === 'all' || grant.born < born))
+}
+
+/** A loss that was accepted may have taken what a session said of its forks. Then only they can say what they reach: one that cannot be read may, too. */
+async function isReachedBeyondLoss(parts: StoreParts, { id, accepted }: SessionState): Promise<boolean> {
+  if (id === null || accepted.length === 0) return false
+  for await (const name of parts.engine.names(parts.space)) {
+    if (name === parts.engine.name(parts.space, id)) continue
+    const other = await parts.replicas.once(name).replica.read().catch(ifUnreadable)
+    if (other === undefined || (!other.state.purged && other.state.past.some(({ session }) => session === id))) return true
+  }
+  return false
+}
+
+function ifUnreadable(error: unknown): undefined {
+  if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
+  return undefined
 }
 
 async function remove({ replica, journal }: Held, due: Due, before: string): Promise<number | undefined> {

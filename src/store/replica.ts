@@ -23,10 +23,10 @@ import { type Body, encodeBody, Group } from '../record/line.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import type { Decision, Operation } from '../session/decision.ts'
 import { acceptLoss } from './accept-loss.ts'
-import { type IsNamed, type Loss, lossError } from './loss.ts'
+import { type Damage, type IsNamed, type Loss, lossError } from './loss.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
-import { type Damage, type PlacedGroup, Tail } from './tail.ts'
+import { type PlacedGroup, Tail } from './tail.ts'
 import { decide, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {

@@ -13,6 +13,7 @@
 import { KEY_SPACE } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { backupEngine } from '../engines/files/backup-engine.ts'
+import { finishReplacements } from '../engines/files/backup-replacement.ts'
 import type { Patch } from '../engines/files/compare-segment.ts'
 import type { Disk } from '../engines/files/disk.ts'
 import { isMissing, unreadable } from '../engines/files/failures.ts'
@@ -92,6 +93,7 @@ export async function restoreSession(from: string, to: string, id: string, optio
     ['sessions', 'holdfast.json'],
     `There is no store at ${to}. To make a store of the whole backup, leave out the session.`,
   )
+  await finishReplacements(disk, from)
   const store = await openStore(to, { space, brief: true, ...(encryption === undefined ? {} : { encryption }) })
   try {
     const name = store.parts.engine.name(space, id)

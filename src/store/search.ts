@@ -75,19 +75,24 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
   // A few more, for those that can no longer be read and memories that no longer hold.
   const { found, lag } = await findDocuments(parts, { ...scopeOf(options), text, limit: limit + 20 })
   const hits: SearchHit[] = []
+  const unread = new Set<string>()
   for (let next = 0; next < found.length && hits.length < limit; ) {
     // As many as are missing, together: where the store is a database, each would wait for answers.
     const wanted = found.slice(next, next + limit - hits.length)
     next += wanted.length
     const lines = await linesOf(parts, wanted)
     const read = await Promise.all(wanted.map((document, i) => matchOf(parts, document, lines?.[i])))
-    for (const match of read) {
+    for (const [i, match] of read.entries()) {
+      const { kind, name } = wanted[i] as FoundDocument
+      if (match === undefined && kind === 'message') unread.add(name)
       if (match === undefined) continue
       hits.push({ ...match.hit, ...snippetOf(match.text(), text) })
       // A snippet of a long text takes a while, and others wait for this thread.
       await setImmediate()
     }
   }
+  // The catalog knows a message that the journal lost: then the whole journal is looked at, and found to be damaged.
+  if (unread.size > 0) await parts.catalog.notice({ damaged: [...unread], whole: [] })
   return { hits, lag, ...(await searchDamage(parts, options)) }
 }
 

@@ -9,7 +9,7 @@ const PIECE_BYTES = 4096
 /**
  * A segment that was purged and made again by a late process holds no record. So does one that was emptied by another program, and then its records
  * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state. Lines that a segment
- * carries count where they come from. If the sync of a whole segment failed, only the seal behind its lost lines may be there: the next segment
+ * carries count where they come from. If the sync of a whole segment failed, only the seal after its lost lines may be left: the next segment
  * carries them.
  */
 export async function startOf(journal: Journal, segments: readonly number[]): Promise<number | undefined> {

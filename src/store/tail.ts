@@ -4,28 +4,18 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { checksumOfDamaged } from '../record/damaged-line.ts'
 import { type Counted, countedAt, type Damaged, isAcceptance, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
-import { checksumOfRotten, type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss } from './loss.ts'
+import { type Damage, type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss, statedIdentity } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 import type { Model } from './model.ts'
 import { ReadSoFar } from './read-so-far.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { startOf } from './start.ts'
 import { least, Unsynced } from './unsynced.ts'
-
-/**
- * A stretch of a journal that could not be read as what was written. `vanished`: its bytes are no longer there. `identity`: the files belong to
- * another session.
- */
-export interface Damage {
-  readonly segment: number
-  readonly at: number
-  readonly length: number
-  readonly as: Damaged['as'] | 'vanished' | 'identity'
-}
 
 /** A group, and what it comes to if it stands. */
 export interface PlacedGroup<S> {
@@ -87,8 +77,12 @@ export class Tail<S> {
   #displaced: Displaced | undefined
   /** A file was replaced or cut while the journal was loaded. */
   #changed = false
-  /** The checksum of a record that rotted, if none that can be read stands behind it. */
+  /** Something was read or placed since the journal was loaded. */
+  #grown = false
+  /** The checksum of a record that rotted, if no intact record follows it. */
   #rotten: string | undefined
+  /** Whose journal an intact line says that this is, which the key of this session does not open. */
+  #stated: ReturnType<typeof statedIdentity>
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
 
@@ -205,6 +199,7 @@ export class Tail<S> {
     const loaded = {
       ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
       illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
+      stated: this.#stated,
       accepted: isAcceptance(seal),
     }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
@@ -248,10 +243,11 @@ export class Tail<S> {
       const stuck = chunk.next === this.#next
       this.#next = chunk.next
       this.end = chunk.end
+      this.#grown ||= chunk.lines.length > 0
       const { seal } = this.#fold
       if (seal !== undefined && (await this.#journal.read(seal.next, seal.next, 1)) !== undefined) {
-        // Whoever made the next segment need not know that this one was cut.
-        if (!(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
+        // What was read before a loss that was accepted may be lost. And the process that made the next segment need not know that this one was cut.
+        if (isAcceptance(seal) || !(await this.#read.isLastLineThere(this.segment))) return this.#loadAnew()
         this.#enter(seal.next)
       } else if (seal !== undefined) return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end)
@@ -277,6 +273,7 @@ export class Tail<S> {
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
     this.#read.last = group.last ?? this.#read.last
+    this.#grown = true
     this.#rotten = undefined
     this.keys.addAll(keys)
     for (const record of last) this.keys.add(record)
@@ -298,11 +295,10 @@ export class Tail<S> {
    * sealed segment cannot be synced, its lines are carried along.
    */
   async roll(urgent: boolean): Promise<void> {
-    // If the seal is no longer there, others may write where it was, and the journal must not continue behind it.
-    if (this.#fold.seal !== undefined && !(await this.#read.isLastLineThere(this.segment))) {
-      await this.#loadAnew()
-      return
-    }
+    // If the seal is no longer there, others may write where it was, and the journal must not continue after it. And a new epoch continues what is
+    // left: what was read before the loss is no part of it.
+    const isStale = isAcceptance(this.#fold.seal) && this.#grown
+    if (isStale || (this.sealed && !(await this.#read.isLastLineThere(this.segment)))) return void (await this.#loadAnew())
     const seal = this.#fold.seal ?? this.#lastSeal
     const first = this.#fold.seal?.next ?? this.segment
     let from = least(seal?.from, this.suspectFrom)
@@ -392,7 +388,9 @@ export class Tail<S> {
     this.#rooted = true
     this.#read.begin()
     this.#displaced = undefined
+    this.#grown = false
     this.#rotten = undefined
+    this.#stated = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -424,7 +422,9 @@ export class Tail<S> {
     }
     if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) {
       this.#reportDamage(verdict)
-      if (verdict.as === 'rotten') this.#rotten = checksumOfRotten(line) ?? this.#rotten
+      if (verdict.as === 'rotten') this.#stated ??= statedIdentity(line)
+      // Before that, it may be a carried line, which the record after it does not name.
+      if (this.#fold.ready) this.#rotten = checksumOfDamaged(line) ?? this.#rotten
     } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {

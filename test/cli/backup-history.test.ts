@@ -1,6 +1,6 @@
 /** `backup` of sessions that continued after a loss: each copy in the backup is one history. */
-import { readdirSync, statSync, truncateSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { journalName } from '../../src/engine/names.ts'
 import { Cli, objectsIn } from './holdfast.ts'
@@ -46,6 +46,20 @@ test('a backup after accepted damage replaces the copy of the session, and keeps
   expect((await cli.run(['doctor', '--store', former])).status).toBe(0)
 })
 
+for (const first of ['backup', 'restore', 'restore of the session'] as const)
+  test(`a replacement in a backup that was interrupted between its two moves is completed by the next ${first}`, async () => {
+    const { cli, backup } = await continued()
+    expect((await cli.run(['backup', backup])).status).toBe(0)
+    const journal = `sessions/${journalName('default', 'a')}`
+    const [time] = readdirSync(join(backup, 'replaced')) as [string]
+    renameSync(join(backup, journal), join(backup, 'replaced', time, `next+${journal.replaceAll('/', '+')}`))
+    if (first === 'backup') expect(await cli.one('backup', backup)).toMatchObject({ segments: 0, unchanged: 2, replaced: [] })
+    if (first === 'restore of the session') expect((await cli.run(['restore-backup', backup, '--session', 'a'])).status).toBe(0)
+    const restored = join(cli.directory, 'restored')
+    expect((await cli.run(['restore-backup', backup, '--store', restored])).status).toBe(0)
+    expect(await idsIn(restored)).toEqual(['m1', 'm2', 'after'])
+  })
+
 test('backup --json names the session that was replaced and where its former copy is', async () => {
   const { cli, backup } = await continued()
   const done = await cli.one('backup', backup)
@@ -73,4 +87,24 @@ test('messages that were exported from a backup and imported again are there onc
   expect(ids).toEqual(await idsIn(cli.store))
   expect(ids).toEqual(['m1', 'm2', 'after', 'm3', 'm4'])
   expect((await cli.run(['doctor', '--store', restored])).status).toBe(0)
+})
+
+test('a backup names the sessions that lost bytes, and exits with 5', async () => {
+  const cli = new Cli()
+  for (const id of ['a', 'b', 'c']) await cli.prepareMessages(id, `${id}1`, `${id}2`)
+  const file = (id: string): string => join(cli.store, 'sessions', journalName('default', id), `${'0'.repeat(16)}.jsonl`)
+  truncateSync(file('a'), statSync(file('a')).size - 100)
+  rmSync(dirname(file('b')), { recursive: true })
+  const { status, stdout, stderr } = await cli.run(['--json', 'backup', join(cli.directory, 'backup')])
+  expect(status).toBe(5)
+  expect(objectsIn(stdout)).toMatchObject([
+    {
+      vanished: expect.arrayContaining([
+        { session_id: 'a', space: 'default' },
+        { session_id: 'b', space: 'default' },
+      ]),
+    },
+  ])
+  expect(stderr).toContain('holdfast doctor b')
+  expect(stderr).not.toContain('doctor c')
 })

@@ -131,7 +131,7 @@ test('doctor counts one place and one session in the singular', async () => {
   expect((await cli.run(['doctor', 'half'])).stderr).toBe('1 session verified: 1 damaged place, 0 notes.\n')
 })
 
-test('an acknowledged finding does not say that what it names is gone', async () => {
+test('an acknowledged finding does not say that its session no longer exists', async () => {
   const cli = new Cli()
   await flipped(cli, 'flip')
   await cli.run(['doctor', '--repair'])

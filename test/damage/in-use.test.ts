@@ -1,5 +1,5 @@
 /** Losses that a tortured store met: a second one after an acceptance, and files that another session's take the place of while they are followed. */
-import { mkdtemp, readdir, rename, rm, truncate } from 'node:fs/promises'
+import { mkdtemp, open as openFile, readdir, readFile, rename, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -88,7 +88,7 @@ test.each([
   expect(new Set(shown)).toEqual(new Set(['of talk']))
 })
 
-test('a follower of a session is told when its files are deleted and somebody notices', async () => {
+test('a follower of a session gets an error when a reader notices that its files were deleted', async () => {
   await write('talk', ['one'])
   const store = await open()
   const changes = (await store.session('talk')).follow()
@@ -96,6 +96,31 @@ test('a follower of a session is told when its files are deleted and somebody no
   await rm(folder('talk'), { recursive: true })
   await expect((await (await open()).session('talk')).messages()).rejects.toMatchObject({ code: 'DAMAGED' })
   await told
-  // Who begins to follow it now is told at once.
+  // A new follower gets the error at once.
   await expect((await store.session('talk')).follow().next()).rejects.toMatchObject({ code: 'DAMAGED' })
+})
+
+test('a process that had read what was lost continues an accepted session from what is left, like all others', async () => {
+  const small = { limits: { segmentBytes: 1500 } }
+  const early = await openStore(directory, small)
+  stores.push(early)
+  const session = await early.session('talk')
+  await session.append({ role: 'user', content: 'first' })
+  await session.describe({ title: 'Lost with its segment', metadata: { lost: true } })
+  for (let i = 0; i < 6; i++) await session.append({ role: 'user', content: `${i} ${'x'.repeat(700)}` })
+  // All segments but the last are deleted, and the checkpoint of the last one rots.
+  const files = (await readdir(folder('talk'))).filter((file) => file.endsWith('.jsonl')).toSorted()
+  for (const name of files.slice(0, -1)) await rm(join(folder('talk'), name))
+  const file = await openFile(await last('talk'), 'r+')
+  await file.write('B', (await readFile(await last('talk'))).indexOf('"base"') + 1)
+  await file.close()
+  const other = await openStore(directory, small)
+  await (await other.session('talk')).acceptDamage()
+  const { metadata, title } = await (await other.session('talk')).info()
+  await other.close()
+  // As if that process had died before it made the segment of the next epoch.
+  await rm(await last('talk'))
+  await session.append({ role: 'user', content: 'after' })
+  expect(await session.info()).toMatchObject({ metadata, title })
+  expect(await (await (await open()).session('talk')).info()).toMatchObject({ metadata, title })
 })

@@ -1,4 +1,5 @@
 /** Bytes that vanish: a journal that is missing, cut, rolled back or replaced is damaged, and never a new one. On the real disk. */
+import { execFileSync } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -232,6 +233,69 @@ test('the first segments of a journal that were deleted are missed', async () =>
   await again.append({ role: 'user', content: 'more' })
 })
 
+test('two encrypted journals that were swapped are damaged by their identity, and cannot be accepted', async () => {
+  const encryption = { masterKey: '11'.repeat(32) }
+  const before = await openStore(directory, { encryption })
+  for (const id of ['talk', 'other'])
+    for (let i = 0; i < 3; i++) await (await before.session(id)).append({ role: 'user', content: `${id} ${i}` })
+  await before.close()
+  const [one, two] = [await last('talk'), await last('other')]
+  await rename(one, `${one}.aside`)
+  await rename(two, one)
+  await rename(`${one}.aside`, two)
+  const store = await open({ encryption })
+  for (const id of ['talk', 'other']) {
+    const session = await store.session(id)
+    await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'identity' } })
+    await expect(session.acceptDamage()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'identity' } })
+  }
+})
+
+test('the doctor finds what vanished from an encrypted journal, also without the key', async () => {
+  const before = await openStore(directory, { encryption: { masterKey: '11'.repeat(32) } })
+  for (let i = 0; i < 3; i++) await (await before.session('talk')).append({ role: 'user', content: `${i}` })
+  await before.close()
+  const bytes = await readFile(await last('talk'))
+  // At the end of a line: what is left looks whole.
+  await truncate(await last('talk'), bytes.lastIndexOf('\n', bytes.length - 2) + 1)
+  expect(await findings(await open())).toContainEqual(expect.stringContaining('vanished'))
+})
+
+test.each(['holdfast.json', 'reserve', 'watermarks'])('a pipe in the place of %s holds up no read', async (place) => {
+  await sample()
+  const path = join(directory, place)
+  const file = place === 'watermarks' ? join(path, (await readdir(path))[0] as string) : path
+  await rm(file)
+  execFileSync('mkfifo', [file])
+  const read = openStore(directory).then(async (store) => {
+    stores.push(store)
+    return (await (await store.session('talk')).messages()).messages.length
+  })
+  if (place === 'holdfast.json') await expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  else expect(await read).toBe(7)
+})
+
+test('a purge keeps a session whose forks were forgotten with an accepted loss', async () => {
+  await sample()
+  const store = await open()
+  const fork = await (await store.session('talk')).fork({ id: 'fork', at: 'm1' })
+  await fork.append({ role: 'user', content: 'its own' })
+  await store.close()
+  await truncate(await last('talk'), 1000)
+  const after = await open()
+  const session = await after.session('talk')
+  await session.acceptDamage()
+  await session.delete()
+  const purged: unknown[] = []
+  for await (const one of after.purge({ olderThanMs: 0 })) purged.push(one)
+  expect(purged).toMatchObject([{ session: 'talk', action: 'kept' }])
+  expect((await (await after.session('fork')).messages()).messages.map(({ message }) => message.content)).toEqual([
+    'message 0',
+    'message 1',
+    'its own',
+  ])
+})
+
 describe('no alarm is raised for', () => {
   test('several stores that write to one session in turn', async () => {
     const [a, b] = [await open(), await open()]
@@ -278,12 +342,9 @@ describe('no alarm is raised for', () => {
 describe('with a catalog that knows the sessions from before', () => {
   beforeEach(async () => {
     await sample()
-    await (
-      await openStore(directory).then(async (store) => {
-        await store.list()
-        return store
-      })
-    ).close()
+    const store = await openStore(directory)
+    await store.list()
+    await store.close()
   })
 
   test.each(HARMS)('a list shows a journal that is $name as damaged, and a search reports it', async ({ harm }) => {
@@ -295,6 +356,20 @@ describe('with a catalog that knows the sessions from before', () => {
     expect(damage).toContainEqual(expect.objectContaining({ session: 'talk', reason: 'vanished' }))
   })
 
+  test('a search reports a message that it knew and that rotted since, and the session is listed as damaged', async () => {
+    const before = await openStore(directory)
+    expect((await before.search('message')).hits).toHaveLength(7)
+    await before.close()
+    const bytes = await readFile(await last('talk'))
+    bytes.write('M', bytes.indexOf('message 3'))
+    await writeFile(await last('talk'), bytes)
+    const store = await open()
+    const { hits, damage } = await store.search('message')
+    expect(hits).toHaveLength(6)
+    expect(damage).toMatchObject([{ session: 'talk', reason: 'rotten' }])
+    expect((await store.list()).sessions.find(({ id }) => id === 'talk')).toMatchObject({ status: 'damaged' })
+  })
+
   test('a search that comes first reports it, too', async () => {
     await rm(folder('talk'), { recursive: true })
     const { damage, lag } = await (await open()).search('message')
@@ -302,7 +377,7 @@ describe('with a catalog that knows the sessions from before', () => {
     expect(lag).toBeNull()
   })
 
-  test('what a process finds out, others are told', async () => {
+  test('when a process notices a loss, the others learn of it', async () => {
     const other = await open()
     await other.list()
     await rm(folder('other'), { recursive: true })

@@ -24,6 +24,11 @@ interface Plant {
 
 const DAMAGE: readonly Plant[] = [
   {
+    name: 'other text at the end, which no later record explains',
+    plant: (disk) => append(disk, 'restored', Buffer.from('te","content":"lost"}],"prev":"00000000","pos":1,"crc":"00000000"}\n')),
+    found: ['rotten restored 2'],
+  },
+  {
     name: 'a rotten line',
     plant: (disk) => rotLine(disk, 'restored', 2, 'entry.put', 0),
     found: ['rotten restored 2'],
@@ -202,15 +207,18 @@ const NOTES: readonly Plant[] = [
   },
   {
     name: 'the rest of a line that was written in two pieces, with those of somebody else in between',
-    plant: (disk) => {
+    plant: async (disk) => {
       append(disk, 'restored', Buffer.from('te","content":"lost"}],"prev":"00000000","pos":1,"crc":"00000000"}\n'))
+      await writeAfter(disk, 'restored')
     },
     found: ['torn restored 2'],
   },
   {
     name: 'pieces of two lines, written at once by two writers who both lost their race',
-    plant: (disk) =>
-      append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r900","at":"2026-11","prev":"00000000","pos":1,"crc":"00000000"}\n')),
+    plant: async (disk) => {
+      append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r900","at":"2026-11","prev":"00000000","pos":1,"crc":"00000000"}\n'))
+      await writeAfter(disk, 'restored')
+    },
     found: ['torn restored 2'],
   },
   {
@@ -316,10 +324,15 @@ async function loseSecondCopy(disk: MemoryDisk, id: string): Promise<void> {
   await store.close()
   const [, second] = lines(disk, id, 0, 'session.described')
   change(disk, segmentPath(disk, id, 0), (bytes) => bytes.subarray(0, second?.from))
-  const again = await openOn(disk, 1_000_000)
-  await (await again.session(id)).putEntries([{ channel: 'c', key: 'k', value: 1 }])
-  await again.close()
+  await writeAfter(disk, id)
   rotLine(disk, id, 0, 'entry.put', 0)
+}
+
+/** A later record, which shows that nothing is missing before it. */
+async function writeAfter(disk: MemoryDisk, id: string): Promise<void> {
+  const store = await openOn(disk, 1_000_000)
+  await (await store.session(id)).putEntries([{ channel: 'c', key: 'k', value: 1 }])
+  await store.close()
 }
 
 function newerLine(end: number): Buffer {

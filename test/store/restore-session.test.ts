@@ -136,7 +136,7 @@ test('a session that continued on its own after it was cut is a conflict, and no
   const before = place.bytes('a')
   await expect(place.restore('a')).rejects.toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('Restore the backup to another'),
+    message: expect.stringContaining('restore the backup to another'),
   })
   expect(place.bytes('a').equals(before)).toBe(true)
 })

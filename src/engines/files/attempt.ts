@@ -51,7 +51,7 @@ export async function writeSoon(open: Segment, group: Uint8Array): Promise<Attem
   }
 }
 
-/** How much of a group stands where it must. If that cannot be read, nobody knows, and the segment is given up. */
+/** How much of a group is at its place. If that cannot be read, the segment is given up. */
 export async function placedOf(open: Segment, at: number, group: Uint8Array): Promise<number> {
   try {
     const there = await open.file.read(at - open.first, group.length)

@@ -1,5 +1,5 @@
 /** What a backup does with single files and directories. */
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { HoldfastError } from '../../errors.ts'
 import type { Disk } from './disk.ts'
 import { isMissing, unreadable, unwritable } from './failures.ts'
@@ -8,9 +8,18 @@ import { firstOf } from './names.ts'
 /** Names in a directory; none if there is no such directory, or if it is a file. */
 export async function entries(disk: Disk, path: string): Promise<string[]> {
   return disk.list(path).catch((error: unknown) => {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return []
+    if (isMissing(error)) return []
     throw unreadable(error, 'The store')
   })
+}
+
+/** Directories of journals, by their paths below a store or a backup. */
+export async function* journals(disk: Disk, root: string): AsyncGenerator<string> {
+  for (const space of await entries(disk, join(root, 'sessions'))) {
+    for (const part of await entries(disk, join(root, 'sessions', space))) {
+      for (const name of await entries(disk, join(root, 'sessions', space, part))) yield `sessions/${space}/${part}/${name}`
+    }
+  }
 }
 
 /** The files of the segments in the directory of a journal, ascending. */

@@ -3,13 +3,12 @@
  * lost part belongs to the history before that; segments of both would make a journal that never was. So the former copy moves, as a whole, to
  * `replaced/<time>/`, which is a backup too, and the session is copied again:
  *
- *   1. the session as the store has it is written to `replaced/<time>/next/`
+ *   1. the session as the store has it is written to `replaced/<time>/next+sessions+…`
  *   2. the former copy moves to `replaced/<time>/sessions/…`
- *   3. `replaced/<time>/next/` moves to the place of the session
+ *   3. the new copy moves to the place of the session
  *
- * If the process dies before 2, the backup still has the former copy in its place. Between 2 and 3, the session is missing in its place, and
- * both copies are whole in `replaced/<time>/`. After 3, the session is replaced. In each case the next backup completes the work: it replaces the
- * copy, copies a session that is missing, or finds nothing to do. A directory `next` that a dead process left may be deleted after that.
+ * If the process dies before 2, the backup still has the former copy in its place, and the next backup replaces it. A directory `next+…` that is
+ * left may be deleted after that. Between 2 and 3, both copies are whole, and none is in its place: every backup and every restore does step 3 first.
  */
 import { join } from 'node:path'
 import { isoTime, systemClock } from '../../engine/clock.ts'
@@ -17,7 +16,7 @@ import { journalName } from '../../engine/names.ts'
 import { decodeLine, splitLines } from '../../record/line.ts'
 import type { JournalRecord } from '../../record/record.ts'
 import { epochOf } from '../../record/watermark.ts'
-import { entries, moveDirectory, putFile, readWhole, segmentFiles } from './backup-files.ts'
+import { entries, journals, moveDirectory, putFile, readWhole, segmentFiles } from './backup-files.ts'
 import type { Disk } from './disk.ts'
 import { firstOf } from './names.ts'
 
@@ -74,6 +73,23 @@ async function* recordsWith(disk: Disk, directory: string, text: string): AsyncG
   }
 }
 
+/** Moves each new copy to its place of which the former copy has moved away. */
+export async function finishReplacements(disk: Disk, backup: string): Promise<void> {
+  for (const time of await entries(disk, join(backup, 'replaced'))) {
+    const aside = join(backup, 'replaced', time)
+    for await (const journal of journals(disk, aside)) {
+      const [next, place] = [nextOf(aside, journal), join(backup, journal)]
+      if ((await segmentFiles(disk, next)).length === 0 || (await segmentFiles(disk, place)).length > 0) continue
+      await moveDirectory(disk, next, place)
+    }
+  }
+}
+
+/** One directory, so that nothing of it is left once it has moved. */
+function nextOf(aside: string, journal: string): string {
+  return join(aside, `next+${journal.replaceAll('/', '+')}`)
+}
+
 export class Replacement {
   readonly #places: Places
   /** Where the copies go that this backup replaces: below the backup. */
@@ -87,7 +103,7 @@ export class Replacement {
   async run(journal: string, identity: string, put: (file: string, bytes: number) => void): Promise<ReplacedSession> {
     const { disk, from, to } = this.#places
     const aside = await this.#placeFor(journal, identity)
-    const next = join(to, aside, 'next')
+    const next = nextOf(join(to, aside), journal)
     for (const file of await segmentFiles(disk, join(from, journal))) {
       const found = await readWhole(disk, join(from, journal, file))
       if (found === undefined) continue

@@ -14,8 +14,8 @@ import { dirname, join } from 'node:path'
 import { KEY_SPACE, spaceName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { intactCrc, isBlank, splitLines } from '../../record/line.ts'
-import { entries, makeDirectories, putFile, readWhole, segmentFiles } from './backup-files.ts'
-import { hasNewAcceptance, type Places, type ReplacedSession, Replacement } from './backup-replacement.ts'
+import { entries, journals, makeDirectories, putFile, readWhole, segmentFiles } from './backup-files.ts'
+import { finishReplacements, hasNewAcceptance, type Places, type ReplacedSession, Replacement } from './backup-replacement.ts'
 import type { Disk } from './disk.ts'
 import { nodeDisk } from './node-disk.ts'
 
@@ -51,8 +51,9 @@ type Look = 'same' | 'beginning' | 'other'
 
 const ROUNDS = 20
 
-/** Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be used meanwhile. */
+/** Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be in use. */
 export async function backUp(from: string, to: string, options: BackupOptions = {}): Promise<BackedUp> {
+  await finishReplacements(options.disk ?? nodeDisk, to)
   return copyNew(from, to, options)
 }
 
@@ -75,6 +76,7 @@ export async function restoreBackup(
     throw new HoldfastError('NOT_FOUND', 'There is no backup here.', { details: { from } })
   if ((await entries(disk, to)).length > 0)
     throw new HoldfastError('CONFLICT', 'There is something where the store is to be. A backup is restored to a place where nothing is.')
+  await finishReplacements(disk, from)
   const beside = `${to.replace(/[/\\]+$/, '')}.restoring`
   const done = await copyNew(from, beside, { ...options, replace: false })
   if (keys !== undefined) await copyNew(keys, beside, { ...options, part: 'keys', replace: false })
@@ -132,7 +134,8 @@ class Backup {
     await makeDirectories(this.#disk, join(this.#to, 'sessions'))
     await this.#copy(IDENTITY)
     let isNew = false
-    for await (const journal of journals(this.#disk, this.#from, this.#options.part ?? 'sessions')) {
+    for await (const journal of journals(this.#disk, this.#from)) {
+      if (isKeys(journal) !== (this.#options.part === 'keys')) continue
       this.#options.signal?.throwIfAborted()
       if (!this.#seen.has(journal)) isNew = true
       this.#seen.add(journal)
@@ -219,12 +222,6 @@ function isRotten(line: Uint8Array): boolean {
   return !isBlank(line) && line.at(-1) !== 0x20 && intactCrc(line) === undefined
 }
 
-/** Directories of journals, by their paths below the store. */
-async function* journals(disk: Disk, root: string, which: 'sessions' | 'keys'): AsyncGenerator<string> {
-  for (const space of await entries(disk, join(root, 'sessions'))) {
-    if ((space === spaceName(KEY_SPACE)) !== (which === 'keys')) continue
-    for (const part of await entries(disk, join(root, 'sessions', space))) {
-      for (const name of await entries(disk, join(root, 'sessions', space, part))) yield `sessions/${space}/${part}/${name}`
-    }
-  }
+function isKeys(journal: string): boolean {
+  return journal.startsWith(`sessions/${spaceName(KEY_SPACE)}/`)
 }

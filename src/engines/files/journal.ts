@@ -251,7 +251,7 @@ export class FilesJournal implements Journal {
     return this.#parts.track(() => this.#reach.vanished())
   }
 
-  reach(): Promise<number | undefined> {
+  reach(): Promise<number> {
     return this.#parts.track(() => this.#reach.end())
   }
 

@@ -24,8 +24,9 @@ import { mkdir, open, readFile, realpath, rename, statfs, unlink } from 'node:fs
 import { hostname, uptime } from 'node:os'
 import { type Disk, type DiskFile, errorCode, type FileStat, type FileSystem } from './disk.ts'
 
-const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT } = constants
-const FLAGS = { append: O_RDWR | O_APPEND, create: O_RDWR | O_APPEND | O_CREAT, read: O_RDONLY }
+// Opening a pipe that lies where a file should be would wait for its other end. Windows has no such flag.
+const { O_RDWR, O_RDONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0 } = constants
+const FLAGS = { append: O_RDWR | O_APPEND | O_NONBLOCK, create: O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, read: O_RDONLY | O_NONBLOCK }
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 

@@ -13,7 +13,7 @@ export class Reach {
   readonly #watermarks: Watermarks
   readonly #feed: Feed
   readonly #contents: Contents
-  /** Others were told that bytes have vanished. */
+  /** This process has announced that bytes have vanished. */
   #told = false
 
   constructor(name: string, { watermarks, feed }: { readonly watermarks: Watermarks; readonly feed: Feed }, contents: Contents) {
@@ -25,17 +25,16 @@ export class Reach {
 
   async vanished(): Promise<Vanished | undefined> {
     const { vanished } = await this.#compare()
-    // Nobody wrote anything, so nobody else would look. Where nothing can be announced, whoever reads the session finds out.
+    // Nothing was written, so other processes would not look. If the announcement fails, they notice at their next read.
     if (vanished !== undefined && !this.#told) await this.#feed.announce(this.#name).catch(() => undefined)
     this.#told = vanished !== undefined
     return vanished
   }
 
-  /** Where the journal ends by now. */
-  async end(): Promise<number | undefined> {
-    const last = (await this.#contents.segments()).at(-1)
-    const size = last === undefined ? undefined : this.#contents.size(last)
-    return last === undefined || size === undefined ? undefined : last + size
+  /** Where the journal ends now; 0 if it has no segment. */
+  async end(): Promise<number> {
+    const last = (await this.#contents.segments()).at(-1) ?? 0
+    return last + (this.#contents.size(last) ?? 0)
   }
 
   /** Whether every watermark of this journal that is known by now was found to hold. Waits for nothing: an append asks before and after its write. */

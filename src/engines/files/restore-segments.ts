@@ -18,10 +18,11 @@ import { isJournalName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { epochOf } from '../../record/watermark.ts'
+import { readWhole } from './backup-files.ts'
 import { type Comparison, compareSegment, type Patch } from './compare-segment.ts'
 import { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
-import { isMissing, noSpace, unreadable, unwritable } from './failures.ts'
+import { noSpace, unwritable } from './failures.ts'
 import { Feed } from './feed.ts'
 import { segmentFile } from './names.ts'
 
@@ -172,18 +173,8 @@ export async function announce({ disk, root, name }: RestoreTarget): Promise<voi
   }
 }
 
-export async function readSegment(target: RestoreTarget, first: number): Promise<Buffer | undefined> {
-  try {
-    const file = await target.disk.open(pathOf(target, first), 'read')
-    try {
-      return await file.read(0, file.stat().size)
-    } finally {
-      await file.close()
-    }
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw unreadable(error, 'The journal')
-  }
+export function readSegment(target: RestoreTarget, first: number): Promise<Buffer | undefined> {
+  return readWhole(target.disk, pathOf(target, first))
 }
 
 function pathOf({ root, name }: Pick<RestoreTarget, 'root' | 'name'>, first: number): string {
@@ -193,7 +184,7 @@ function pathOf({ root, name }: Pick<RestoreTarget, 'root' | 'name'>, first: num
 function conflict(name: string, segment: number, offset: number): HoldfastError {
   return new HoldfastError(
     'CONFLICT',
-    `The store and the backup hold different records of this session, from byte ${offset} of ${segmentFile(segment)} on. Nothing was changed. Restore the backup to another directory (holdfast restore-backup <directory> --store <other>), then export the session there and import it here.`,
+    `The store and the backup hold different records of this session, from byte ${offset} of ${segmentFile(segment)} on. Nothing was changed. If the files in the store are of no use, move the directory of the session out of the store and run this command again. To keep both, restore the backup to another directory (holdfast restore-backup <directory> --store <other>), then export the session there and import it here.`,
     { details: { journal: name, segment, offset } },
   )
 }

@@ -122,7 +122,7 @@ async function holdsRecord(verdicts: AsyncIterable<Verdict>): Promise<boolean> {
   return false
 }
 
-/** What a later segment holds: the line of a watermark, carried into it, or other lines that count. Carried lines are in front of the others. */
+/** What a later segment holds: the line of a watermark, carried into it, or other lines that count. Carried lines come first. */
 async function contentOf(verdicts: AsyncIterable<Verdict>, { start, idHash }: Watermark): Promise<'the line' | 'others' | 'nothing'> {
   let content: 'others' | 'nothing' = 'nothing'
   for await (const verdict of verdicts) {

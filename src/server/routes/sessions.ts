@@ -359,7 +359,7 @@ const damage = route({
   handle: async (call) => {
     const session = await call.session()
     const result = await session.damage()
-    // One that never was has no damage either, and must not be told from somebody else's.
+    // A session that never existed has no damage. The answer must be the same for another caller's session.
     if (result.length === 0 && (await session.version()).startsWith('0-')) await session.info()
     return { result, damage: result.flatMap(placeIn) }
   },

@@ -155,7 +155,7 @@ class SealedJournal implements Journal {
   }
 
   async reach(): Promise<number | undefined> {
-    return this.#inner.reach === undefined ? Number.POSITIVE_INFINITY : this.#inner.reach()
+    return this.#inner.reach?.()
   }
 
   close(): Promise<void> {

@@ -95,7 +95,7 @@ function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Led
   return findings
 }
 
-/** Once a loss was accepted, all processes that have read up to the same position know the same, whatever they had read before. */
+/** Once a loss was accepted, all processes that have read up to the same position know the same, even if they had read more before. */
 function disagreements(reads: readonly Attempt[], index: number, ledger: Ledger): Finding[] {
   const findings: Finding[] = []
   const first = new Map<number, Attempt>()

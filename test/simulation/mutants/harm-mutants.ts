@@ -10,6 +10,7 @@ const WATERMARKS = 'src/engines/files/watermarks.ts'
 const FILE = 'src/engines/files/watermark-file.ts'
 const SEGMENT = 'src/engines/files/segment.ts'
 const REACH = 'src/engines/files/reach.ts'
+const TAIL = 'src/store/tail.ts'
 const REPLICA = 'src/store/replica.ts'
 
 const FIRST_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')"
@@ -214,6 +215,16 @@ export const HARM_MUTANTS: readonly Mutant[] = [
         find: '        await writeAll(file, Buffer.concat(entries))\n        await file.sync()\n',
         replace: '        await writeAll(file, Buffer.concat(entries))\n',
       },
+    ],
+  },
+  {
+    name: 'nothing is loaded again where the epoch changes',
+    bug: 'A process that had read what vanished continued in the next epoch with what it had read.',
+    seed: 857,
+    harm: 'accept',
+    edits: [
+      { file: TAIL, find: 'if (isAcceptance(seal) || !(await', replace: 'if (!(await' },
+      { file: TAIL, find: 'const isStale = isAcceptance(this.#fold.seal) && this.#grown', replace: 'const isStale = false' },
     ],
   },
   {

@@ -1,0 +1,31 @@
+/** What a damaged line still shows of the record that it was. */
+import { crc32 } from 'node:zlib'
+import { damageKind, hex, type Line, SUFFIX_LENGTH } from './line.ts'
+
+const HEAD = '{"v":'
+const CHECKPOINT = '"type":"checkpoint"'
+/** Longer than what every line has before its payload, and after it. */
+const HEAD_BYTES = 160
+const TAIL_BYTES = 64
+
+/** The position that the end of a line states, and the checksum after it. */
+export function endOf({ bytes }: Line): { readonly position: number; readonly crc: string } | undefined {
+  const [, position, crc] = /"pos":(\d+),"crc":"([0-9a-f]{8})"\}$/.exec(Buffer.from(bytes.subarray(-TAIL_BYTES)).toString('latin1')) ?? []
+  return position === undefined || crc === undefined ? undefined : { position: Number(position), crc }
+}
+
+/**
+ * The checksum of the record that was written at this place; undefined if this may never have been one: a checkpoint, a page that never reached the
+ * disk, or a piece of a line. The next record must name this checksum as the one before it. Otherwise the chain of records would say that nothing
+ * was lost here. A record shows at both ends that it is one, so one of them may be spoiled.
+ */
+export function checksumOfDamaged(line: Line): string | undefined {
+  const { at, bytes } = line
+  if (damageKind(bytes) !== 'rotten') return undefined
+  const end = endOf(line)
+  if (end !== undefined) return end.position === at ? end.crc : undefined
+  const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('latin1')
+  if (!head.startsWith(HEAD) || head.includes(CHECKPOINT)) return undefined
+  // If only the end is spoiled, this is the checksum that was in it.
+  return hex(crc32(bytes.subarray(0, -SUFFIX_LENGTH)))
+}
