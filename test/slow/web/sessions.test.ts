@@ -52,7 +52,10 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
     await expectAccessible(page)
     await page.getByRole('searchbox').fill('parcel')
     // The hits of the words before stay until the new ones arrive, so two links may have this name for a moment.
-    await page.getByLabel('Sessions by title').getByRole('link', { name: /Lost parcel/ }).waitFor()
+    await page
+      .getByLabel('Sessions by title')
+      .getByRole('link', { name: /Lost parcel/ })
+      .waitFor()
     await page.getByRole('searchbox').fill('')
     await page.getByLabel('Only sessions with this tag').fill('support')
     await page.keyboard.press('Enter')
