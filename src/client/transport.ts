@@ -2,7 +2,7 @@
  * Requests to a server, and what becomes of them. Every write carries a key, so a request whose answer was lost, or that met a server out
  * of service, is sent again: it happens once. Needs nothing but `fetch`, so it works in a browser as well.
  */
-import { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
+import { type ErrorCode, HoldfastError, type Outcome, withOutcomeUnknown } from '../errors.ts'
 
 export interface ConnectOptions {
   /** A key, or a token made from one. Without it, the cookie that a browser has. */
@@ -65,17 +65,17 @@ export class Transport {
     const { retries = 5 } = this.#options
     // The same one for every attempt: that is what makes it safe.
     const key = method === 'GET' ? undefined : (asked.key ?? globalThis.crypto.randomUUID())
+    let unsure = false
     for (let attempt = 0; ; attempt++) {
-      const outcome = await this.#attempt(method, path, { ...asked, key })
-      if (outcome instanceof HoldfastError) {
-        if (attempt >= retries) throw outcome
-        await this.#wait(attempt, 0, asked.signal)
-      } else {
-        const body = await parsed<T>(outcome)
-        if (!(body instanceof HoldfastError)) return { result: body.result, headers: outcome.headers }
-        if (attempt >= retries || !AGAIN.has(outcome.status) || body.details.retryable === false) throw body
-        await this.#wait(attempt, Number(outcome.headers.get('retry-after')) * 1000, asked.signal)
-      }
+      const answer = await this.#attempt(method, path, { ...asked, key })
+      const body = answer instanceof HoldfastError ? answer : await parsed<T>(answer)
+      if (!(answer instanceof HoldfastError || body instanceof HoldfastError)) return { result: body.result, headers: answer.headers }
+      const error = body as HoldfastError
+      const mayHelp = answer instanceof HoldfastError || (AGAIN.has(answer.status) && error.details.retryable !== false)
+      // An error tells of its own attempt. One before it may have been carried out.
+      if (attempt >= retries || !mayHelp) throw unsure ? withOutcomeUnknown(error) : error
+      unsure ||= error.outcome === 'unknown'
+      await this.#wait(attempt, answer instanceof HoldfastError ? 0 : Number(answer.headers.get('retry-after')) * 1000, asked.signal)
     }
   }
 

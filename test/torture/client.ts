@@ -149,7 +149,9 @@ class Client {
       // A refusal tells of its own attempt only, unless it is a judgement, which a repeated call gets only if none before it succeeded.
       const isOver =
         answer.told === 'ok' || (answer.told === 'refused' && (!isPassing(answer.code) || (!unsure && this.#random.chance(0.3))))
-      if (isOver || (answer.told === 'unknown' && isLook(wanted))) return this.#history.end(number, answer)
+      // Damage is no judgement: it keeps an attempt from looking whether one before it succeeded.
+      const told = answer.told === 'refused' && answer.code === 'DAMAGED' && unsure ? 'unknown' : answer.told
+      if (isOver || (told === 'unknown' && isLook(wanted))) return this.#history.end(number, { ...answer, told })
       await sleep(waitMs)
     }
   }

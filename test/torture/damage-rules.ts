@@ -52,7 +52,7 @@ export function* acceptedContinues({ calls, harms, final }: Case): Generator<str
     const since = new Set([...final.tags, ...harms.slice(number + 1).flatMap(({ before }) => before)])
     for (const call of calls) {
       if (askedOf(call) <= to || call.ended >= next) continue
-      if (call.code === 'DAMAGED' && call.told === 'refused')
+      if (call.code === 'DAMAGED' && call.told !== 'ok')
         yield `${nameOf(call)} (${call.kind}) was refused, although it had been accepted that the session was ${harm.kind}`
       // The call may have been made before: what counts is when its last attempt was.
       const lost =
