@@ -145,6 +145,8 @@ export class Examiner implements Examining {
   async #see(name: string, keep: boolean): Promise<Seen> {
     const held = this.#tails.get(name)
     const { journal, tail } = held ?? newTail(this.#engine, name)
+    // What vanished may have been restored.
+    if (tail.loss !== undefined) tail.unload()
     if (!tail.loaded) await tail.load()
     while (await tail.pull());
     try {

@@ -166,6 +166,9 @@ export interface Journal {
    */
   vanished?(): Promise<Vanished | undefined>
 
+  /** Whether this engine has learned since the last comparison how far the journal reached. Then who has read this segment before compares again. Cheap. */
+  mayHaveVanished?(segment: number): boolean
+
   /** Where the journal ends now, or a later position. 0 if it has no segment, undefined if the engine cannot say. Opens no file, so it is cheap for many journals. */
   reach?(): Promise<number | undefined>
 

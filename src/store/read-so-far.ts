@@ -1,6 +1,7 @@
 /** What was read of the segment at the end of a journal: whether it is still there, and still the end. */
 import type { Journal } from '../engine/port.ts'
 import { intactCrc, type Line } from '../record/line.ts'
+import type { Loss } from './loss.ts'
 
 /** The last record of a segment, or its checkpoint. */
 interface LastLine {
@@ -54,15 +55,15 @@ export class ReadSoFar {
   }
 
   /**
-   * A segment that was just entered must be the last one. Otherwise it had been purged, and a writer that is late has made it again: it
-   * holds nothing, and the journal continues elsewhere. Once for each opening is enough: such a segment has later ones from the moment it
-   * is made.
+   * Whether a segment that was read to its end is the last one, and nothing that others had written behind it has vanished, unless a loss is known.
+   * Otherwise it had been purged, and a writer that is late has made it again: it holds nothing, and the journal continues elsewhere. To look for later
+   * segments once for each opening is enough: such a segment has them from the moment it is made.
    */
-  async isConfirmed(segment: number, opened: number): Promise<boolean> {
-    if (this.#confirmed === opened) return true
-    if (!(await this.isEnd(segment))) return false
+  async isLast(segment: number, opened: number, loss: Loss | undefined): Promise<boolean> {
+    if (this.#confirmed !== opened && !(await this.isEnd(segment))) return false
     this.#confirmed = opened
-    return true
+    if (loss !== undefined || this.#journal.mayHaveVanished?.(segment) !== true) return true
+    return (await this.#journal.vanished?.()) === undefined
   }
 
   async isEnd(segment: number): Promise<boolean> {

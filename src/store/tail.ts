@@ -251,7 +251,7 @@ export class Tail<S> {
         this.#enter(seal.next)
       } else if (seal !== undefined) return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()
       else if (stuck || chunk.next >= chunk.end)
-        return !confirmed || (await this.#read.isConfirmed(this.segment, chunk.opened)) ? news : this.#loadAnew()
+        return !confirmed || (await this.#read.isLast(this.segment, chunk.opened, this.loss)) ? news : this.#loadAnew()
     }
   }
 

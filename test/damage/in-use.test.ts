@@ -1,5 +1,5 @@
 /** Losses that a tortured store met: a second one after an acceptance, and files that another session's take the place of while they are followed. */
-import { mkdtemp, open as openFile, readdir, readFile, rename, rm, truncate } from 'node:fs/promises'
+import { mkdtemp, open as openFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -124,3 +124,24 @@ test('a process that had read what was lost continues an accepted session from w
   expect(await session.info()).toMatchObject({ metadata, title })
   expect(await (await (await open()).session('talk')).info()).toMatchObject({ metadata, title })
 })
+
+test.each(['in place', 'by another file'])(
+  'a process that had read only what is left reports what others wrote since and lost: %s',
+  async (how) => {
+    await write('talk', ['one', 'two'])
+    const reader = await (await open()).session('talk')
+    expect((await reader.messages()).messages).toHaveLength(2)
+    const file = await last('talk')
+    const before = await readFile(file)
+    await write('talk', ['three', 'four'])
+    if (how === 'in place') await truncate(file, before.length)
+    else {
+      await writeFile(`${file}.old`, before)
+      await rename(`${file}.old`, file)
+    }
+    const { messages, damage } = await reader.messages()
+    expect(messages).toHaveLength(2)
+    expect(damage).toMatchObject([{ reason: 'vanished' }])
+    await expect(reader.append({ role: 'user', content: 'five' })).rejects.toMatchObject({ code: 'DAMAGED' })
+  },
+)

@@ -62,12 +62,15 @@ export async function finalOf(store: Store, leaseMs: number, harmed: readonly st
 }
 
 async function touch(store: Store, id: string): Promise<void> {
-  try {
-    await (await store.session(id)).describe({ metadata: { touched: true } })
+  const write = async (): Promise<unknown> => (await store.session(id)).describe({ metadata: { touched: true } })
+  const read = async (): Promise<void> => {
     for await (const _ of doctor(store, { session: id }));
-  } catch (error) {
-    // All of it was lost, or it cannot be read any more, which is found out below.
-    if (!(error instanceof HoldfastError)) throw error
+  }
+  for (const work of [write, read]) {
+    // All of it was lost, or it was deleted, or it cannot be read any more, which is found out below.
+    await work().catch((error: unknown) => {
+      if (!(error instanceof HoldfastError)) throw error
+    })
   }
 }
 

@@ -7,6 +7,9 @@ import type { Violation } from './check.ts'
 import { shortest } from './shrink.ts'
 import { forget, type Tortured, torture } from './torture.ts'
 
+/** How many of the violations of one rule are printed. */
+const SHOWN = 20
+
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '1' },
@@ -36,7 +39,10 @@ if (violations.length === 0 && crashes.length === 0) {
   console.log(`\n${violations.length} VIOLATIONS, ${crashes.length} crashes.`)
   const kinds = new Map(violations.map((violation) => [violation.rule, violation]))
   for (const [rule, violation] of kinds) {
-    console.log(`\n${rule}: ${violations.filter((one) => one.rule === rule).length} times. One of them:`)
+    const all = violations.filter((one) => one.rule === rule)
+    console.log(`\n${rule}: ${all.length} times:`)
+    for (const { session, what } of all.slice(0, SHOWN)) console.log(`  - ${session === '' ? '' : `${session}: `}${what}`)
+    console.log('One of them:')
     explain(tortured, violation)
   }
   console.log(`\nAgain: npm run torture -- --store ${values.store} --minutes ${values.minutes} --seed ${seed}`)

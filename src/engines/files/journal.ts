@@ -251,6 +251,12 @@ export class FilesJournal implements Journal {
     return this.#parts.track(() => this.#reach.vanished())
   }
 
+  mayHaveVanished(segment: number): boolean {
+    const open = this.#holdNow(segment)
+    open?.release()
+    return open === undefined || !this.#reach.isVerified(open)
+  }
+
   reach(): Promise<number> {
     return this.#parts.track(() => this.#reach.end())
   }

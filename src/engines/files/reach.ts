@@ -24,11 +24,19 @@ export class Reach {
   }
 
   async vanished(): Promise<Vanished | undefined> {
-    const { vanished } = await this.#compare()
-    // Nothing was written, so other processes would not look. If the announcement fails, they notice at their next read.
-    if (vanished !== undefined && !this.#told) await this.#feed.announce(this.#name).catch(() => undefined)
-    this.#told = vanished !== undefined
-    return vanished
+    const last = (await this.#contents.segments()).at(-1)
+    // Before the comparison: a file that takes its place later was not compared.
+    const open = last === undefined ? undefined : await this.#contents.hold(last)
+    try {
+      const { vanished, shard } = await this.#compare()
+      if (vanished === undefined && open !== undefined) open.verified = shard
+      // Nothing was written, so other processes would not look. If the announcement fails, they notice at their next read.
+      if (vanished !== undefined && !this.#told) await this.#feed.announce(this.#name).catch(() => undefined)
+      this.#told = vanished !== undefined
+      return vanished
+    } finally {
+      open?.release()
+    }
   }
 
   /** Where the journal ends now; 0 if it has no segment. */

@@ -154,6 +154,10 @@ class SealedJournal implements Journal {
     return this.#inner.vanished?.()
   }
 
+  mayHaveVanished(segment: number): boolean {
+    return this.#inner.mayHaveVanished?.(segment) === true
+  }
+
   async reach(): Promise<number | undefined> {
     return this.#inner.reach?.()
   }
