@@ -10,6 +10,7 @@ import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
+import { epochOf } from '../record/watermark.ts'
 import { branchTo, PAST, without } from '../session/branch.ts'
 import { sessionModel } from '../session/model.ts'
 import type { CommitFinished } from '../session/records.ts'
@@ -174,7 +175,10 @@ export class Examiner implements Examining {
     const mark: Mark = { end: tail.end, crc: tail.prev }
     // The catalog may hold what is missing now, and only reading all of it again shows which of it is left.
     const hasGap = thorough && (await this.#isHurt(journal, tail))
-    const anew = known !== undefined && (hasGap || known.born !== state.born || !(isHot || (await goesOn(journal, known, mark))))
+    // Where a loss was accepted, what the catalog holds may be among what was lost.
+    const isAnother =
+      known !== undefined && (known.born !== state.born || epochOf(mark.end) > epochOf(Math.max(known.mark.end, known.text.end, 0)))
+    const anew = known !== undefined && (hasGap || isAnother || !(isHot || (await goesOn(journal, known, mark))))
     const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)

@@ -3,25 +3,39 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { Worker } from '../../src/commit/worker.ts'
 import { doctor } from '../../src/doctor/doctor.ts'
 import { journalName } from '../../src/engine/names.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { answersOf } from '../catalog/answers.ts'
+import { StubModel } from '../commit/fixtures.ts'
 
-test('the catalog forgets messages and counts of a segment that was deleted, after the doctor found the gap', async () => {
+test.each([
+  ['a segment in the middle', 1, 'the doctor found the gap'],
+  ['the first segment', 0, 'the loss was accepted'],
+  ['the last segment', -1, 'the loss was accepted'],
+] as const)('the catalog forgets messages, memories and counts of %s that was deleted (%i), after %s', async (_, lost, after) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-catalog-damage-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   await using store = await openStore(directory, { limits: { segmentBytes: 4096 } })
   const session = await store.session('talk')
-  for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `word${i} ${'and so on '.repeat(30)}` })
+  const worker = new Worker(store, { model: new StubModel() })
+  for (let i = 0; i < 30; i++) {
+    await session.append({ role: 'user', content: `word${i} ${'and so on '.repeat(30)}` })
+    if (i % 4 !== 3) continue
+    await session.commit()
+    await worker.drain()
+  }
   const words = Array.from({ length: 30 }, (_, i) => `word${i}`)
   await answersOf(store, { words })
+  expect((await store.memories()).length).toBeGreaterThan(5)
 
   const folder = join(directory, 'sessions', journalName('default', 'talk'))
   const segments = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   expect(segments.length).toBeGreaterThan(3)
-  rmSync(join(folder, segments.sort()[1] as string))
-  for await (const _ of doctor(store));
+  rmSync(join(folder, segments.sort().at(lost) as string))
+  if (after === 'the loss was accepted') await session.acceptDamage()
+  else for await (const _ of doctor(store));
   const followed = await answersOf(store, { words })
   await store.rebuildCatalog()
   expect(followed).toEqual(await answersOf(store, { words }))
