@@ -48,7 +48,7 @@ export class Reach {
   /** Whether every watermark of this journal that is known by now was found to hold. Waits for nothing: an append asks before and after its write. */
   isVerified({ verified }: Segment): boolean {
     try {
-      return verified !== undefined && this.#watermarks.isCurrent(this.#name, verified)
+      return verified !== undefined && this.#watermarks.isCurrent(verified)
     } catch {
       return false
     }

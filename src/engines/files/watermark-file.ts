@@ -66,21 +66,26 @@ export class WatermarkFile {
   readonly inode: number
   readonly #seed: number
   readonly #bytes: Buffer
+  readonly #file: DiskFile
+  #closed = false
 
-  private constructor(path: string, inode: number, seed: number, bytes: Buffer) {
+  private constructor(path: string, inode: number, seed: number, bytes: Buffer, file: DiskFile) {
     this.path = path
     this.inode = inode
     this.#seed = seed
     this.#bytes = bytes
+    this.#file = file
   }
 
-  /** Reads a file; undefined if it cannot be trusted: it is a copy, belongs to another store, or its header is not whole. */
+  /**
+   * Reads a file; undefined if it cannot be trusted: it is a copy, belongs to another store, or its header is not whole. It stays open until this is closed.
+   */
   static async read(path: string, file: DiskFile, origin: Origin): Promise<WatermarkFile | undefined> {
     const stat = file.stat()
     const bytes = await file.read(0, stat.size)
     const header = decodeHeader(bytes)
     if (header === undefined || !isTrusted(header, stat, origin)) return undefined
-    return new WatermarkFile(path, stat.inode, crc32(header.nonce), bytes)
+    return new WatermarkFile(path, stat.inode, crc32(header.nonce), bytes, file)
   }
 
   /** How much of it was read. */
@@ -88,10 +93,22 @@ export class WatermarkFile {
     return this.#bytes.length
   }
 
-  /** The same with what was added since. */
+  /** Whether nothing was added to it since. Where its path names another file by now, something was: who takes a file away adds to it first. */
+  get isCurrent(): boolean {
+    return !this.#closed && this.#file.readSync(this.length, 1).length === 0
+  }
+
+  /** What was read stays known. A failure to close says nothing about it. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#file.close().catch(() => undefined)
+  }
+
+  /** The same with what was added since, of another opening of the file. */
   async more(file: DiskFile): Promise<WatermarkFile> {
     const added = await file.read(this.length, file.stat().size - this.length)
-    return new WatermarkFile(this.path, this.inode, this.#seed, Buffer.concat([this.#bytes, added]))
+    return new WatermarkFile(this.path, this.inode, this.#seed, Buffer.concat([this.#bytes, added]), file)
   }
 
   /** Every watermark of one journal. */

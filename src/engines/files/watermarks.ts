@@ -10,8 +10,9 @@
  * A shard that has grown is compacted:
  *
  *   1. What counts goes into a new file, which is synced with its name.
- *   2. The old file gets another name, `<2 hex>.<uuid>.old`. It still counts, but no process writes to it any more: one that has it open finds that
- *      its path no longer names it, and writes again.
+ *   2. A byte is added to the old file, so that every process which has read it looks again and finds the new one. Then it gets another name,
+ *      `<2 hex>.<uuid>.old`. It still counts, but no process writes to it any more: one that has it open finds that its path no longer names it, and
+ *      writes again.
  *   3. What was added to it after it was read is copied and synced, and then it is removed.
  *
  * If the process dies in between, all these files exist, and the next compaction removes the old ones.
@@ -83,14 +84,10 @@ export class Watermarks {
 
   /**
    * Whether nothing was added to a shard since it was read. False if that cannot be found out: of a shard without a file, only the directory could
-   * tell. Whoever writes to a shard writes to all of its files, so it is enough to know one of them.
+   * tell. Whoever writes to a shard writes to all of its files, so it is enough to know one of them. Each append asks this twice: it opens and makes nothing.
    */
-  isCurrent(name: string, shard: Shard): boolean {
-    try {
-      return this.#shards.get(shardOf(name)) === shard && shard.files.length > 0 && shard.files.every((file) => this.#isSame(file))
-    } catch {
-      return false
-    }
+  isCurrent(shard: Shard): boolean {
+    return shard.files.length > 0 && shard.files.every((file) => file.isCurrent)
   }
 
   /** A group was placed whole and synced, and is acknowledged next. `verified`: the shard whose watermarks of this journal all held. */
@@ -118,6 +115,7 @@ export class Watermarks {
     this.#closing.abort()
     await this.#flushing
     await this.flush()
+    await Promise.all([...this.#shards.keys()].map((name) => this.#forget(name)))
   }
 
   /** Writes down what is pending. What cannot be written stays so: watermarks are a means to notice a loss, and no append fails for them. */
@@ -133,7 +131,7 @@ export class Watermarks {
         for (const item of pending) if (this.#pending.get(item.name) === item) this.#pending.delete(item.name)
         await this.#compact(shard)
       } catch {
-        this.#shards.delete(shard)
+        this.#forget(shard)
       }
     }
   }
@@ -229,8 +227,11 @@ export class Watermarks {
     try {
       await this.#start(name, (target) => kept.flatMap((several) => several.map((encode) => encode(target))))
       const retired = files.map(({ path }) => (path.endsWith(RETIRED) ? path : `${path}${RETIRED}`))
-      for (const [i, { path }] of files.entries()) {
-        if (path !== retired[i]) await disk.rename(path, retired[i] as string).catch(ignoreMissing)
+      for (const [i, file] of files.entries()) {
+        if (file.path === retired[i]) continue
+        // Who has it open notices that something was added, and finds the new file.
+        await this.#append(file, ADDED, false)
+        await disk.rename(file.path, retired[i] as string).catch(ignoreMissing)
       }
       for (const { file, handle } of opened) await this.#copyLate(name, entriesToKeep(await file.more(handle), file.length))
       for (const path of retired) await disk.remove(path).catch(ignoreMissing)
@@ -270,26 +271,39 @@ export class Watermarks {
     if (files === undefined) throw new Error('The watermarks could not be read: others keep compacting them.')
     const same = known !== undefined && known.files.length === files.length && known.files.every((file, i) => file === files[i])
     const shard = same ? known : { files }
-    this.#shards.delete(name)
+    this.#forget(name, files)
     this.#shards.set(name, shard)
     for (const oldest of this.#shards.keys()) {
       if (this.#shards.size <= shards) break
-      this.#shards.delete(oldest)
+      this.#forget(oldest)
     }
     return shard
+  }
+
+  /** Closes the files of a shard, but for those that stay. Only `isCurrent` uses them, and that does not wait. */
+  async #forget(name: string, staying: readonly WatermarkFile[] = []): Promise<void> {
+    const files = this.#shards.get(name)?.files ?? []
+    this.#shards.delete(name)
+    await Promise.all(files.filter((file) => !staying.includes(file)).map((file) => file.close()))
   }
 
   /** Undefined if one of those that are listed is missing by now. */
   async #readFiles(name: string, known: Shard | undefined, listed: readonly string[]): Promise<WatermarkFile[] | undefined> {
     const files: WatermarkFile[] = []
-    for (const listedFile of listed.filter((file) => file.startsWith(`${name}.`)).toSorted()) {
-      const path = join(this.#options.directory, listedFile)
-      const before = known?.files.find((file) => file.path === path)
-      const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before).catch(ignoreStrange)
-      if (file === 'missing') return undefined
-      if (file !== undefined) files.push(file)
+    let isWhole = false
+    try {
+      for (const listedFile of listed.filter((file) => file.startsWith(`${name}.`)).toSorted()) {
+        const path = join(this.#options.directory, listedFile)
+        const before = known?.files.find((file) => file.path === path)
+        const file = before !== undefined && this.#isSame(before) ? before : await this.#readFile(path, before).catch(ignoreStrange)
+        if (file === 'missing') return undefined
+        if (file !== undefined) files.push(file)
+      }
+      isWhole = true
+      return files
+    } finally {
+      if (!isWhole) await Promise.all(files.filter((file) => !known?.files.includes(file)).map((file) => file.close()))
     }
-    return files
   }
 
   #isSame({ path, inode, length }: WatermarkFile): boolean {
@@ -297,25 +311,34 @@ export class Watermarks {
     return stat?.inode === inode && stat.size === length
   }
 
-  /** Undefined if it cannot be trusted. */
-  #readFile(path: string, before: WatermarkFile | undefined): Promise<WatermarkFile | undefined | 'missing'> {
-    return this.#using(path, 'read', async (file) => {
-      if (file === undefined) return 'missing'
+  /** Undefined if it cannot be trusted. Otherwise it stays open. */
+  async #readFile(path: string, before: WatermarkFile | undefined): Promise<WatermarkFile | undefined | 'missing'> {
+    const file = await this.#open(path, 'read')
+    if (file === undefined) return 'missing'
+    let read: WatermarkFile | undefined
+    try {
       const { inode, size } = file.stat()
       if (size > MOST_BYTES) return undefined
-      if (before !== undefined && before.inode === inode && size >= before.length) return before.more(file)
-      return WatermarkFile.read(path, file, this.#options.origin)
-    })
+      const isSame = before !== undefined && before.inode === inode && size >= before.length
+      read = isSame ? await before.more(file) : await WatermarkFile.read(path, file, this.#options.origin)
+      return read
+    } finally {
+      if (read === undefined) await file.close()
+    }
   }
 
-  /** `file` is undefined if there is none by now. */
-  async #using<T>(path: string, mode: 'create' | 'append' | 'read', work: (file: DiskFile | undefined) => Promise<T>): Promise<T> {
-    let file: DiskFile | undefined
+  /** Undefined if there is no such file by now. */
+  async #open(path: string, mode: 'create' | 'append' | 'read'): Promise<DiskFile | undefined> {
     try {
-      file = await this.#options.disk.open(path, mode)
+      return await this.#options.disk.open(path, mode)
     } catch (error) {
       if (!isMissing(error)) throw error
+      return undefined
     }
+  }
+
+  async #using<T>(path: string, mode: 'create' | 'append', work: (file: DiskFile | undefined) => Promise<T>): Promise<T> {
+    const file = await this.#open(path, mode)
     try {
       return await work(file)
     } finally {
@@ -336,6 +359,8 @@ export class Watermarks {
 const SHARD_FILE = /^[0-9a-f]{2}\.[0-9a-f-]+(\.old)?$/
 /** How the name of a file ends that is about to be removed. */
 const RETIRED = '.old'
+/** What is added to a file that others are to look at again. It is no entry. */
+const ADDED = Buffer.from('\n')
 /** A name and a watermark. */
 const BYTES_PER_JOURNAL = 105
 
