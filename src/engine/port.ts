@@ -221,5 +221,5 @@ export interface Appended {
   readonly moved: boolean
   readonly placed: number
   /** Why the rest could not be written, if it was no race: NO_SPACE or UNAVAILABLE, outcome `none`. */
-  readonly refusal?: HoldfastError
+  readonly refusal?: HoldfastError | undefined
 }

@@ -66,10 +66,10 @@ export interface Draft {
   readonly type: RecordType
   readonly payload: JsonObject
   /** The payload as JSON, where that is known already; with well-formed bytes between two texts, where those are. */
-  readonly text?: string | TextAround
+  readonly text?: string | TextAround | undefined
   /** What its messages or calls are called, hashed, where that is known already. */
-  readonly hashes?: readonly string[]
-  readonly parent?: Address
+  readonly hashes?: readonly string[] | undefined
+  readonly parent?: Address | undefined
 }
 
 /** A record as it was read: `type` may be one that this version does not know. */

@@ -70,10 +70,10 @@ interface CommandOptions {
 /** A command with a key and a condition. */
 export function command(terms: Terms, decide: Deciding, options: CommandOptions = {}): Operation<SessionState, Outcome> {
   const operationKey = terms.key === undefined ? undefined : hashKey('operation', terms.key)
-  const keys = [...(operationKey === undefined ? [] : [operationKey]), ...(options.keys ?? [])]
+  const keys = operationKey === undefined ? (options.keys ?? []) : [operationKey, ...(options.keys ?? [])]
   return {
-    ...(keys.length > 0 ? { keys } : {}),
-    ...(options.urgent === true ? { urgent: true } : {}),
+    keys: keys.length > 0 ? keys : undefined,
+    urgent: options.urgent,
     decide: (state, found) => {
       const { inherited } = terms
       if (state.past.length > 0 && keys.length > 0 && inherited?.born !== state.born)

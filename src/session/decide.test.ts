@@ -28,8 +28,9 @@ class Notebook {
       return [code ?? decision.refuse.constructor.name, details?.reason].filter((word) => word !== undefined).join(' ')
     }
     if (decision.write === undefined) return decision.answer
-    const { write } = decision
-    const body = encodeBody({ id: `r${this.writes}`, at: new Date(this.writes++).toISOString(), ...write })
+    const number = this.writes++
+    const { id = `r${number}`, at = new Date(number).toISOString(), ...write } = decision.write
+    const body = encodeBody({ id, at, ...write })
     const place = new Group(this.#end, '').add(body)
     const counted = countedAt({ draft: body.draft, place, prev: '' })
     this.#end = counted.end

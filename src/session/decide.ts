@@ -111,9 +111,9 @@ export function append(
       type,
       payload: payload as JsonObject,
       text,
-      ...(hashes === undefined ? {} : { hashes }),
-      ...(follows.at === null ? {} : { parent: follows.at }),
-      ...(terms.at === undefined ? {} : { at: terms.at }),
+      hashes,
+      parent: follows.at ?? undefined,
+      at: terms.at,
     }
     return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
   }

@@ -5,11 +5,11 @@ import type { Draft, SealReason } from '../record/record.ts'
 /** Something that a caller wants: decided again whenever others wrote first, on everything that stands in front of its place. */
 export interface Operation<S, R> {
   /** Message ids and operation keys to look up before deciding. */
-  readonly keys?: readonly KeyHash[]
+  readonly keys?: readonly KeyHash[] | undefined
   /** Decides nothing but reads: no segment is made for it. */
   readonly readOnly?: boolean
   /** Removes something, so it may use the space kept in reserve. */
-  readonly urgent?: boolean
+  readonly urgent?: boolean | undefined
   /**
    * Of use to living processes alone, such as a lease: neither what it writes nor what it was decided on need be durable when it is answered.
    * Whoever shows it to anybody makes it durable first.
@@ -36,7 +36,10 @@ export type Decision<R> = {
   readonly opens?: SealReason
 } & (
   | /** A record. If the same `payload` object comes back after a lost race, it is not encoded again. */ {
-      readonly write: Pick<Draft, 'type' | 'payload' | 'text' | 'hashes' | 'parent'> & Partial<Pick<Draft, 'id' | 'at'>>
+      readonly write: Pick<Draft, 'type' | 'payload' | 'text' | 'hashes' | 'parent'> & {
+        readonly id?: string | undefined
+        readonly at?: string | undefined
+      }
       readonly answer: (placed: Placed) => R
     }
   /** Nothing to write: the first outcome of a repeated call, or what was read. */

@@ -361,8 +361,8 @@ export class Replica<S> {
 
   /** The body of a record, or why there can be none. */
   #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | Error {
-    const { payload, type } = write
-    const draft: Draft = { id: item.id, at: item.at, ...write }
+    const { id = item.id, at = item.at, type, payload, text, hashes, parent } = write
+    const draft: Draft = { id, at, type, payload, text, hashes, parent }
     try {
       // A lost race changes what stands at the end of a line, and seldom its payload.
       const same = item.body !== undefined && item.payload === payload && item.body.draft.type === type

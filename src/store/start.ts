@@ -10,7 +10,7 @@ const PIECE_BYTES = 4096
  * A segment that was purged and made again by a late process holds no record. So does one that was emptied by another program, and then its records
  * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state. Lines that a segment
  * carries count where they come from. If the sync of a whole segment failed, only the seal after its lost lines may be left: the next segment
- * carries them.
+ * carries them, and the journal starts with this one if its checkpoint is left.
  */
 export async function startOf(journal: Journal, segments: readonly number[]): Promise<number | undefined> {
   for (const [i, segment] of segments.entries()) {
@@ -33,7 +33,9 @@ async function firstRecord(journal: Journal, segment: number, successor = Number
     if (chunk.next === from) return undefined
     for (const { at, bytes } of chunk.lines) {
       const verdict = fold.judge({ at, bytes })
-      if (verdict.kind === 'counted') return isCarriedWhole(fold.seal, segment) ? undefined : verdict.at
+      if (verdict.kind !== 'counted') continue
+      if (!isCarriedWhole(fold.seal, segment)) return verdict.at
+      return fold.root === undefined ? undefined : segment
     }
     from = chunk.next
   }

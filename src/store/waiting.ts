@@ -54,7 +54,10 @@ export function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<un
 export function settle<S>({ waiting, decision, place }: Planned<S>): void {
   if ('refuse' in decision) waiting.reject(decision.refuse)
   else if (decision.write === undefined) waiting.resolve(decision.answer)
-  else waiting.resolve(decision.answer({ id: waiting.id, ...(place as Place) }))
+  else {
+    const { at, end, crc } = place as Place
+    waiting.resolve(decision.answer({ id: waiting.id, at, end, crc }))
+  }
 }
 
 /** Looks up the keys of some operations in the segments before `segment`, from a position on. */

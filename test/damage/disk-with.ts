@@ -12,6 +12,7 @@ export function diskWith(calls: Partial<Disk>, file: (path: string, file: DiskFi
       return {
         stat: () => plain.stat(),
         readSync: (offset, length) => plain.readSync(offset, length),
+        endsSync: (offset, bytes) => plain.endsSync(offset, bytes),
         read: (offset, length) => plain.read(offset, length),
         writeSync: (bytes) => plain.writeSync(bytes),
         write: (bytes) => plain.write(bytes),

@@ -11,6 +11,7 @@ export function memoryFile(content: Buffer): DiskFile {
   return {
     stat: () => ({ size: bytes.length, links: 1, inode: 1, bornMs: 1, device: 1 }),
     readSync: read,
+    endsSync: (offset, end) => read(offset - end.length, end.length + 1).equals(end),
     read: async (offset, length) => read(offset, length),
     writeSync: write,
     write: async (more) => write(more),

@@ -104,6 +104,7 @@ export class MemoryDisk implements Disk {
     return {
       stat: () => this.#statOf(path, content()),
       readSync: read,
+      endsSync: (offset, end) => read(offset - end.length, end.length + 1).equals(end),
       read: async (offset, length) => read(offset, length),
       writeSync: write,
       write: async (bytes) => write(bytes),

@@ -39,6 +39,7 @@ function dying(after: number): { disk: Disk; died: () => boolean } {
     return {
       stat: () => file.stat(),
       readSync: (offset, length) => file.readSync(offset, length),
+      endsSync: (offset, end) => file.endsSync(offset, end),
       read: (offset, length) => file.read(offset, length),
       writeSync: write,
       write: async (bytes) => write(bytes),

@@ -52,6 +52,10 @@ export class OpenFile implements DiskFile, Handle {
     return this.#now('read', () => this.#read(offset, length))
   }
 
+  endsSync(offset: number, bytes: Uint8Array): boolean {
+    return this.#now('read', () => this.#read(offset - bytes.length, bytes.length + 1).equals(bytes))
+  }
+
   read(offset: number, length: number): Promise<Buffer> {
     return this.#later('read', () => this.#read(offset, length))
   }

@@ -29,6 +29,7 @@ export class CountingDisk {
       return {
         stat: () => file.stat(),
         readSync: (offset, length) => this.#read('mostSync', file.readSync(offset, length)),
+        endsSync: (offset, bytes) => file.endsSync(offset, bytes),
         read: async (offset, length) => this.#read('mostAsync', await file.read(offset, length)),
         writeSync: (bytes) => this.#written('mostSync', file.writeSync(bytes)),
         write: async (bytes) => this.#written('mostAsync', await file.write(bytes)),

@@ -1,5 +1,5 @@
 /** One write to a segment, and how its end is looked at before and after it. */
-import type { Outcome } from '../../errors.ts'
+import { HoldfastError, type Outcome } from '../../errors.ts'
 import { unwritable } from './failures.ts'
 import type { Segment } from './segment.ts'
 
@@ -11,12 +11,15 @@ export function endOf(open: Segment, outcome: Outcome = 'none'): number | undefi
   }
 }
 
-/** If that cannot be read, the write is tried, and what it came to is looked at. */
-export function isUnchanged(open: Segment, at: number): boolean {
+/** Whether a group may be placed here. If the bytes in front of it cannot be read, the write is tried, and what it came to is looked at. */
+export function isPlace(open: Segment, at: number): boolean {
   try {
-    return open.isUnchangedBefore(at)
-  } catch {
-    return true
+    // Often it was this process that wrote last. What its path names is looked at after the write.
+    if (open.endsAt(at)) return true
+    return endOf(open) === at && open.isUnchangedBefore(at)
+  } catch (error) {
+    if (error instanceof HoldfastError) throw error
+    return endOf(open) === at
   }
 }
 

@@ -155,6 +155,9 @@ function fileStatOf({ size, nlink, ino, birthtimeMs, dev }: Stats): FileStat {
   return { size, links: nlink, inode: ino, bornMs: birthtimeMs, device: dev }
 }
 
+/** Where the ends of files are read to. Nothing waits between that and the comparison. */
+const ENDS = Buffer.alloc(64)
+
 /** What is done at once, on the number of an open file. */
 class NumberedFile {
   readonly #fd: number
@@ -176,6 +179,12 @@ class NumberedFile {
       done += count
     }
     return buffer.subarray(0, done)
+  }
+
+  endsSync(offset: number, bytes: Uint8Array): boolean {
+    const { length } = bytes
+    const found = length < ENDS.length ? ENDS : Buffer.allocUnsafe(length + 1)
+    return readSync(this.#fd, found, 0, length + 1, offset - length) === length && found.compare(bytes, 0, length, 0, length) === 0
   }
 
   writeSync(bytes: Uint8Array): number {

@@ -63,8 +63,7 @@ export class Reach {
 
   /** A group was placed whole at a position and synced, and is acknowledged next. */
   mark(group: Uint8Array, at: number, { verified }: Segment): void {
-    const mark = watermarkOf(group, at)
-    if (mark !== undefined) this.#watermarks.add(this.#name, mark, verified)
+    this.#watermarks.add(this.#name, () => watermarkOf(group, at), verified)
   }
 
   /** The watermarks are read first: in the other order, a line that was appended in between would seem to be missing. */

@@ -141,6 +141,11 @@ export class Segment {
     return this.file.readSync(end - this.first - bytes.length, bytes.length).equals(bytes)
   }
 
+  /** Whether the file ends here, behind the bytes that were there. False if those are not known. Its path may name another file by now. */
+  endsAt(position: number): boolean {
+    return this.#last?.end === position && this.file.endsSync(position - this.first, this.#last.bytes)
+  }
+
   see(position: number): void {
     if (position > this.#seenTo) this.#seenTo = position
   }

@@ -50,6 +50,8 @@ const MARKER = 0xffffffff
 /** A header that is longer than this was not written here. */
 const HEADER_BYTES = 1024
 const NEWLINE = 0x0a
+/** How many bytes in front of the end are compared: those of a checksum. */
+const END_BYTES = 4
 
 /** `<32 hex>/<2 hex>/<slug>-<32 hex>`: the last hash is the journal's, the first that of its space. */
 export function hashOfName(name: string): Buffer {
@@ -66,6 +68,8 @@ export class WatermarkFile {
   readonly inode: number
   readonly #seed: number
   readonly #bytes: Buffer
+  /** A file that was cut and has grown again ends with other bytes. */
+  readonly #end: Buffer
   readonly #file: DiskFile
   #closed = false
 
@@ -74,6 +78,7 @@ export class WatermarkFile {
     this.inode = inode
     this.#seed = seed
     this.#bytes = bytes
+    this.#end = bytes.subarray(-END_BYTES)
     this.#file = file
   }
 
@@ -95,7 +100,7 @@ export class WatermarkFile {
 
   /** Whether nothing was added to it since. Where its path names another file by now, something was: who takes a file away adds to it first. */
   get isCurrent(): boolean {
-    return !this.#closed && this.#file.readSync(this.length, 1).length === 0
+    return !this.#closed && this.#file.endsSync(this.length, this.#end)
   }
 
   /** What was read stays known. A failure to close says nothing about it. */

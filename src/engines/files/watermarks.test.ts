@@ -42,7 +42,7 @@ async function known(options: Parameters<typeof make>[0] = {}, name = NAME): Pro
 
 test('a watermark is known at once in its own process, and to others when it was written down', async () => {
   const own = make()
-  own.add(NAME, mark(0), undefined)
+  own.add(NAME, () => mark(0), undefined)
   expect((await own.of(NAME)).marks).toEqual([mark(0)])
   expect(await known()).toEqual([])
   await own.close()
@@ -51,26 +51,26 @@ test('a watermark is known at once in its own process, and to others when it was
 
 test('a watermark covers those that its writer had verified, and no other', async () => {
   const [one, other] = [make(), make()]
-  one.add(NAME, mark(0), undefined)
+  one.add(NAME, () => mark(0), undefined)
   await one.flush()
   const { shard } = await one.of(NAME)
-  other.add(NAME, mark(200), undefined)
+  other.add(NAME, () => mark(200), undefined)
   await other.flush()
-  one.add(NAME, mark(400), shard)
+  one.add(NAME, () => mark(400), shard)
   await one.flush()
   // The first is covered. The second was added after the writer of the third had looked.
   expect(await known()).toEqual([300, 500])
   const { shard: all } = await one.of(NAME)
-  one.add(NAME, mark(600), all)
+  one.add(NAME, () => mark(600), all)
   await one.flush()
   expect(await known()).toEqual([700])
 })
 
 test('a smaller watermark never covers a larger one', async () => {
   const own = make()
-  own.add(NAME, mark(1000), undefined)
+  own.add(NAME, () => mark(1000), undefined)
   await own.flush()
-  own.add(NAME, mark(0), (await own.of(NAME)).shard)
+  own.add(NAME, () => mark(0), (await own.of(NAME)).shard)
   await own.flush()
   expect((await known()).toSorted((a, b) => a - b)).toEqual([100, 1100])
 })
@@ -78,7 +78,7 @@ test('a smaller watermark never covers a larger one', async () => {
 describe('a file is trusted only by the store it was made for, as the very file that was made', () => {
   beforeEach(async () => {
     const own = make()
-    own.add(NAME, mark(0), undefined)
+    own.add(NAME, () => mark(0), undefined)
     await own.close()
   })
 
@@ -110,7 +110,7 @@ describe('a file is trusted only by the store it was made for, as the very file 
     const disk = timeless(nodeDisk)
     await rm(join(root, 'watermarks'), { recursive: true })
     const own = make({ disk })
-    own.add(NAME, mark(0), undefined)
+    own.add(NAME, () => mark(0), undefined)
     await own.close()
     expect(await known({ disk })).toEqual([100])
     expect(await known({ disk, boot: 'boot-2' })).toEqual([])
@@ -122,7 +122,7 @@ describe('a file is trusted only by the store it was made for, as the very file 
     await file.write(Buffer.alloc(bytes, 7))
     await file.close()
     const own = make()
-    own.add(NAME, mark(200), undefined)
+    own.add(NAME, () => mark(200), undefined)
     await own.close()
     expect(await known()).toEqual([100, 300])
   })
@@ -141,7 +141,7 @@ describe('a file is trusted only by the store it was made for, as the very file 
 
   test('a file that was cut says what is left of it', async () => {
     const own = make()
-    own.add(NAME, mark(200), undefined)
+    own.add(NAME, () => mark(200), undefined)
     await own.close()
     const [path] = await files()
     await truncate(path as string, (await readFile(path as string)).length - 1)
@@ -157,7 +157,7 @@ describe('compaction', () => {
   test('keeps the last watermark of every journal, and its name', async () => {
     const own = make({ compactBytes: 2000 })
     for (let round = 0; round < 60; round++) {
-      for (const name of [NAME, ...names]) own.add(name, mark(round * 1000), (await own.of(name)).shard)
+      for (const name of [NAME, ...names]) own.add(name, () => mark(round * 1000), (await own.of(name)).shard)
       await own.flush()
     }
     const size = (await Promise.all((await files()).map((file) => readFile(file)))).reduce((sum, { length }) => sum + length, 0)
@@ -172,8 +172,8 @@ describe('compaction', () => {
     const [compacting, adding] = [make({ compactBytes: 500 }), make({ compactBytes: 1e9 })]
     for (let round = 0; round < 100; round++) {
       const mine = journalName('default', `mine ${round % 3}`).replace(/\/[0-9a-f]{2}\//, `/${NAME.slice(33, 35)}/`)
-      adding.add(mine, mark(round * 1000), (await adding.of(mine)).shard)
-      compacting.add(NAME, mark(round * 1000), (await compacting.of(NAME)).shard)
+      adding.add(mine, () => mark(round * 1000), (await adding.of(mine)).shard)
+      compacting.add(NAME, () => mark(round * 1000), (await compacting.of(NAME)).shard)
       await Promise.all([compacting.flush(), adding.flush()])
       expect(Math.max(...(await known({}, mine)))).toBe(round * 1000 + 100)
       expect(Math.max(...(await known()))).toBe(round * 1000 + 100)
@@ -185,11 +185,11 @@ describe('compaction', () => {
       const failing = { ...nodeDisk, [call]: () => Promise.reject(new Error('no')) }
       const own = make()
       for (let round = 0; round < 20; round++) {
-        own.add(NAME, mark(round * 1000), (await own.of(NAME)).shard)
+        own.add(NAME, () => mark(round * 1000), (await own.of(NAME)).shard)
         await own.flush()
       }
       const compacting = make({ disk: failing, compactBytes: 500 })
-      compacting.add(NAME, mark(50_000), (await compacting.of(NAME)).shard)
+      compacting.add(NAME, () => mark(50_000), (await compacting.of(NAME)).shard)
       await compacting.flush()
       expect(Math.max(...(await known()))).toBe(50_100)
       await rm(join(root, 'watermarks'), { recursive: true })
@@ -204,7 +204,7 @@ test('a disk that cannot be written to fails no one, and the watermark is writte
     open: ((path, mode) => (full ? Promise.reject(new Error('full')) : nodeDisk.open(path, mode))) as Disk['open'],
   }
   const own = make({ disk })
-  own.add(NAME, mark(0), undefined)
+  own.add(NAME, () => mark(0), undefined)
   await own.flush()
   expect(await known()).toEqual([])
   full = false
@@ -219,7 +219,7 @@ test('what was read before still counts while the disk fails to read', async () 
   }
   const disk = { ...nodeDisk, statSync: ((path) => (fails ? failing() : nodeDisk.statSync(path))) as Disk['statSync'] }
   const [one, other] = [make(), make({ disk })]
-  one.add(NAME, mark(0), undefined)
+  one.add(NAME, () => mark(0), undefined)
   await one.flush()
   expect((await other.of(NAME)).marks).toMatchObject([mark(0)])
   fails = true
@@ -228,7 +228,7 @@ test('what was read before still counts while the disk fails to read', async () 
 
 test('what another program put among the watermarks hides none of them', async () => {
   const own = make()
-  own.add(NAME, mark(0), undefined)
+  own.add(NAME, () => mark(0), undefined)
   await own.close()
   const shard = (await readdir(join(root, 'watermarks')))[0]?.slice(0, 2) as string
   await mkdir(join(root, 'watermarks', `${shard}.11111111-1111-4111-8111-111111111111`))
@@ -237,7 +237,7 @@ test('what another program put among the watermarks hides none of them', async (
   await truncate(huge, 3 * 1024 ** 3)
   expect(await known()).toEqual([100])
   const other = make()
-  other.add(NAME, mark(200), undefined)
+  other.add(NAME, () => mark(200), undefined)
   await other.close()
   expect(await known()).toEqual([100, 300])
 })

@@ -45,7 +45,8 @@ export interface Shard {
 /** A watermark that was not written down yet. */
 interface Pending {
   readonly name: string
-  readonly mark: Watermark
+  /** Found out when it is needed: most are followed by another one before that. */
+  readonly mark: () => Watermark | undefined
   /** All of it had been verified for this journal. */
   readonly verified: Shard | undefined
 }
@@ -79,7 +80,8 @@ export class Watermarks {
     const shard = await this.#readOrRecall(shardOf(name))
     const hash = hashOfName(name)
     const marks: Watermark[] = shard.files.flatMap((file) => uncovered(file.entriesOf(hash)))
-    return { marks: own === undefined ? marks : [...marks, own.mark], shard }
+    const mark = own?.mark()
+    return { marks: mark === undefined ? marks : [...marks, mark], shard }
   }
 
   /**
@@ -91,7 +93,7 @@ export class Watermarks {
   }
 
   /** A group was placed whole and synced, and is acknowledged next. `verified`: the shard whose watermarks of this journal all held. */
-  add(name: string, mark: Watermark, verified: Shard | undefined): void {
+  add(name: string, mark: () => Watermark | undefined, verified: Shard | undefined): void {
     this.#pending.set(name, { name, mark, verified })
     // Until a shard has a file, each append must look for one.
     this.#flushing ??= this.#flushLater(verified?.files.length === 0 ? FIRST_FLUSH_MS : FLUSH_MS)
@@ -150,7 +152,9 @@ export class Watermarks {
         continue
       }
       const written = await this.#appendToAll(files, (file) =>
-        pending.flatMap(({ name: journal, mark, verified }) => {
+        pending.flatMap(({ name: journal, mark: markOf, verified }) => {
+          const mark = markOf()
+          if (mark === undefined) return []
           const hash = hashOfName(journal)
           const checked = verified?.files.find(({ path }) => path === file.path)?.length ?? 0
           return [...(file.names(hash) ? [] : [file.encodeName(journal)]), file.encodeMark(hash, mark, checked)]
