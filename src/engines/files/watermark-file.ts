@@ -103,6 +103,10 @@ export class WatermarkFile {
     return !this.#closed && this.#file.endsSync(this.length, this.#end)
   }
 
+  get closed(): boolean {
+    return this.#closed
+  }
+
   /** What was read stays known. A failure to close says nothing about it. */
   async close(): Promise<void> {
     if (this.#closed) return

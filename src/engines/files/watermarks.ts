@@ -310,9 +310,10 @@ export class Watermarks {
     }
   }
 
-  #isSame({ path, inode, length }: WatermarkFile): boolean {
+  /** Not if it was closed by who read the shard at the same time: then it is opened again. */
+  #isSame({ path, inode, length, closed }: WatermarkFile): boolean {
     const stat = this.#options.disk.statSync(path)
-    return stat?.inode === inode && stat.size === length
+    return !closed && stat?.inode === inode && stat.size === length
   }
 
   /** Undefined if it cannot be trusted. Otherwise it stays open. */
