@@ -88,8 +88,8 @@ async function lane(): Promise<void> {
 
 // Whoever is first makes the session; the others are told that it is there.
 const create: Wish = { name: `${options.name}.${options.seed}.create`, kind: 'create', journal: 0, text: '' }
-if (!(await opened.replica.read()).state.alive)
-  log.add({ attempt: await attempt(opened, create, { name: create.name, process: options.name }) })
+const known = await opened.replica.read().catch((error: unknown) => log.add({ note: textOf(error) ?? '' }))
+if (known?.state.alive !== true) log.add({ attempt: await attempt(opened, create, { name: create.name, process: options.name }) })
 await Promise.all(Array.from({ length: options.lanes }, lane))
 await opened.engine.close()
 process.exit(0)

@@ -273,7 +273,13 @@ export class Ledger {
     const text = Buffer.from(bytes).toString('latin1')
     for (const [, attempt] of text.matchAll(/"attempt":"([^"]+)"/g)) this.landed.set(attempt as string, this.#step())
     if (text.includes('"why":"purge"')) this.#meetPurge()
+    for (const journal of this.journals) if (journal.lost.size > 0) this.#meetReturned(journal)
     if ([...this.#tamperer.files(`${this.#root}/watermarks`).values()].includes(file)) this.#scan()
+  }
+
+  /** A process that did not know of the harm may write a line again, in the same place. Then it is not lost any more. */
+  #meetReturned(journal: JournalTruth): void {
+    for (const [at, { idHash }] of this.linesOf(journal)) journal.lost.delete(lineKey(at, idHash))
   }
 
   /** Once a purge has sealed a segment, what is before its end may be removed by anyone who carries it out. */

@@ -188,7 +188,11 @@ export const MUTANTS: readonly Mutant[] = [
     trouble: 'purge',
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
-      { file: 'src/store/read-so-far.ts', find: 'if (!(await this.isEnd(segment))) return false', replace: '' },
+      {
+        file: 'src/store/read-so-far.ts',
+        find: 'if (this.#confirmed !== opened && !(await this.isEnd(segment))) return false',
+        replace: '',
+      },
       { file: TAIL, find: 'return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()', replace: 'return news' },
     ],
   },

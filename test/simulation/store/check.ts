@@ -23,6 +23,9 @@ export interface StoreCheckInput {
 export function checkStore(input: StoreCheckInput): { findings: Finding[]; limits: number } {
   const { attempts, first, second, lostWriteBack, powerLost, worked } = input
   const stories = new Stories(second, new Map(attempts.map(({ wish }) => [wish.name, wish])))
+  // What a fork says rests on records of its parent, too.
+  const parents = new Map(attempts.flatMap(({ wish }) => (wish.kind === 'fork' ? [[wish.id, wish.session] as const] : [])))
+  const isExcused = (id: string): boolean => lostWriteBack || (powerLost && [id, parents.get(id) ?? id].some((one) => hasHole(second, one)))
   const findings: Finding[] = []
   let limits = 0
   for (const [id, found] of second.sessions) {
@@ -31,13 +34,13 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
     check.check(first.sessions.get(id)?.counted ?? [])
     if (worked) check.checkWorked()
     findings.push(...check.findings)
-    if (lostWriteBack || (powerLost && hasHole(second, id))) limits += check.gone.length
+    if (isExcused(id)) limits += check.gone.length
     else findings.push(...check.gone)
   }
   for (const { session_id, kind, severity, segment, offset } of [...first.findings, ...second.findings]) {
     if (severity !== 'damage') continue
     const detail = `${kind} in ${session_id}, segment ${segment}, offset ${offset}`
-    if (lostWriteBack || (powerLost && hasHole(second, session_id))) limits++
+    if (isExcused(session_id)) limits++
     else findings.push({ what: 'the doctor found damage', detail })
   }
   return { findings, limits }
