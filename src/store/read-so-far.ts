@@ -57,13 +57,14 @@ export class ReadSoFar {
   /**
    * Whether a segment that was read to its end is the last one, and nothing that others had written behind it has vanished, unless a loss is known.
    * Otherwise it had been purged, and a writer that is late has made it again: it holds nothing, and the journal continues elsewhere. To look for later
-   * segments once for each opening is enough: such a segment has them from the moment it is made.
+   * segments once for each opening is enough: such a segment has them from the moment it is made. But where others have written since, the seal of this
+   * one may have been cut off.
    */
   async isLast(segment: number, opened: number, loss: Loss | undefined): Promise<boolean> {
-    if (this.#confirmed !== opened && !(await this.isEnd(segment))) return false
+    const hasNews = loss === undefined && this.#journal.mayHaveVanished?.(segment) === true
+    if ((hasNews || this.#confirmed !== opened) && !(await this.isEnd(segment))) return false
     this.#confirmed = opened
-    if (loss !== undefined || this.#journal.mayHaveVanished?.(segment) !== true) return true
-    return (await this.#journal.vanished?.()) === undefined
+    return !hasNews || (await this.#journal.vanished?.()) === undefined
   }
 
   async isEnd(segment: number): Promise<boolean> {

@@ -145,3 +145,30 @@ test.each(['in place', 'by another file'])(
     await expect(reader.append({ role: 'user', content: 'five' })).rejects.toMatchObject({ code: 'DAMAGED' })
   },
 )
+
+test('a process that had read a segment up to where it is cut goes on where the journal does', async () => {
+  await write('talk', ['one'])
+  const reader = await (await open()).session('talk')
+  expect((await reader.messages()).messages).toHaveLength(1)
+  // It may write without asking which segments there are.
+  await reader.append({ role: 'user', content: 'two' })
+  const first = await last('talk')
+  const { length } = await readFile(first)
+  const other = await openStore(directory, { limits: { segmentBytes: length + 500 } })
+  const contents = ['three', 'four', 'five'].map((word) => `${word} ${'x'.repeat(400)}`)
+  for (const content of contents) await (await other.session('talk')).append({ role: 'user', content })
+  await other.close()
+  expect(await last('talk')).not.toBe(first)
+  await truncate(first, length)
+  await reader.append({ role: 'user', content: 'six' })
+  const read = await (await (await open()).session('talk')).messages()
+  expect(read.messages.map(({ message }) => String((message as { content: string }).content).split(' ')[0])).toEqual([
+    'one',
+    'two',
+    'four',
+    'five',
+    'six',
+  ])
+  expect(read.damage).toMatchObject([{ count: 1 }])
+  expect((await reader.messages()).messages).toEqual(read.messages)
+})

@@ -93,7 +93,7 @@ export class FilesJournal implements Journal {
       try {
         if (this.#parts.exclusive !== undefined) await this.#parts.exclusive.check()
         if (open.poisoned && options.sync !== false) throw open.failure('none')
-        if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')
+        if (!(options.accepting === true || this.#reach.isVerified(open) || (await this.#reach.verify(open, 'none')))) return MOVED
         if (options.opened !== undefined && options.opened !== open.opened) return MOVED
         if (open.closed || !isPlace(open, at)) return MOVED
         const now = options.hurry === true || group.length <= this.#parts.syncWriteBytes

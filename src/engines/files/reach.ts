@@ -54,11 +54,17 @@ export class Reach {
     }
   }
 
-  /** Throws DAMAGED if something vanished that a watermark covers. */
-  async verify(open: Segment | undefined, outcome: Outcome): Promise<void> {
+  /**
+   * Throws DAMAGED if something vanished that a watermark covers. False if the journal continues in a later segment than this one: its seal may have been
+   * cut off, and then nothing else shows that.
+   */
+  async verify(open: Segment | undefined, outcome: Outcome): Promise<boolean> {
     const { vanished, shard } = await this.#compare()
     if (vanished !== undefined) throw vanishedError(vanished, outcome)
-    if (open !== undefined) open.verified = shard
+    if (open === undefined) return true
+    const isLast = !(await this.#contents.segments()).some((first) => first > open.first)
+    if (isLast) open.verified = shard
+    return isLast
   }
 
   /** A group was placed whole at a position and synced, and is acknowledged next. */

@@ -85,7 +85,7 @@ function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Led
     const before = first.get(attempt.at)
     first.set(attempt.at, attempt)
     if (before === undefined) continue
-    const harmed = ledger.wasHarmedWithin(index, before.begun, attempt.ended)
+    const harmed = ledger.wasHarmedWithin(index, Math.min(before.begun, attempt.begun), attempt.ended)
     const isKnown = (step: number): boolean =>
       [...marks.values()].some((mark) => mark.flushed < step && epochOf(mark.start) >= epochOf(attempt.at))
     const accepted = acceptances.some(({ begun, ended }) => begun > before.ended && ended < attempt.begun && isKnown(begun))

@@ -218,8 +218,13 @@ export class Ledger {
   }
 
   /** Every line that is at its place, by position. */
-  linesOf({ directory }: JournalTruth): Map<number, PlacedLine> {
+  linesOf(journal: JournalTruth): Map<number, PlacedLine> {
     const lines = new Map<number, PlacedLine>()
+    for (const { at, pos, placed } of this.#intactLines(journal)) if (pos === at) lines.set(at, placed)
+    return lines
+  }
+
+  *#intactLines({ directory }: JournalTruth): Generator<{ readonly at: number; readonly pos: number; readonly placed: PlacedLine }> {
     for (const [path, file] of this.#tamperer.files(directory)) {
       if (!path.endsWith('.jsonl')) continue
       const segment = Number(path.slice(-22, -6))
@@ -234,10 +239,9 @@ export class Ledger {
           purgesTo: why === 'purge' ? end : 0,
           continuesAt: Number(next ?? 0),
         }
-        if (Number(pos) === at) lines.set(at, placed)
+        yield { at, pos: Number(pos), placed }
       }
     }
-    return lines
   }
 
   segmentsOf({ directory }: JournalTruth): number[] {
@@ -277,9 +281,9 @@ export class Ledger {
     if ([...this.#tamperer.files(`${this.#root}/watermarks`).values()].includes(file)) this.#scan()
   }
 
-  /** A process that did not know of the harm may write a line again, in the same place. Then it is not lost any more. */
+  /** A process that is unaware of the harm may write a line again, in the same place, or carry it into a later segment. Then it is not lost any more. */
   #meetReturned(journal: JournalTruth): void {
-    for (const [at, { idHash }] of this.linesOf(journal)) journal.lost.delete(lineKey(at, idHash))
+    for (const { pos, placed } of this.#intactLines(journal)) journal.lost.delete(lineKey(pos, placed.idHash))
   }
 
   /** Once a purge has sealed a segment, what is before its end may be removed by anyone who carries it out. */

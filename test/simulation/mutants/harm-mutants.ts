@@ -13,7 +13,8 @@ const REACH = 'src/engines/files/reach.ts'
 const TAIL = 'src/store/tail.ts'
 const REPLICA = 'src/store/replica.ts'
 
-const FIRST_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'none')"
+const FIRST_CHECK =
+  "if (!(options.accepting === true || this.#reach.isVerified(open) || (await this.#reach.verify(open, 'none')))) return MOVED"
 const SECOND_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'unknown')"
 
 export const HARM_MUTANTS: readonly Mutant[] = [

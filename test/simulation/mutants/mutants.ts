@@ -184,14 +184,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'late helpers do not look',
     bug: 'A helper that had slept made a purged segment again, wrote into it, and others took it for the end of the journal.',
-    seed: 184,
+    seed: 123,
     trouble: 'purge',
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
       {
         file: 'src/store/read-so-far.ts',
-        find: 'if (this.#confirmed !== opened && !(await this.isEnd(segment))) return false',
+        find: 'if ((hasNews || this.#confirmed !== opened) && !(await this.isEnd(segment))) return false',
         replace: '',
+      },
+      {
+        file: 'src/engines/files/reach.ts',
+        find: 'const isLast = !(await this.#contents.segments()).some((first) => first > open.first)',
+        replace: 'const isLast = true',
       },
       { file: TAIL, find: 'return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()', replace: 'return news' },
     ],
