@@ -239,6 +239,7 @@ export function intactCrc(line: Uint8Array): string | undefined {
 /** Ids and times are always as long as these. */
 const TYPE_AT = `{"v":${FORMAT_VERSION},"id":"00000000-0000-7000-8000-000000000000","at":"2026-11-15T09:30:00.123Z"`.length
 const TYPE_KEY = ',"type":"'
+const CHECKPOINT_END = /"prev":"[0-9a-f]{8}","crc":"[0-9a-f]{8}"\}$/
 
 /** Whether a line tells, without being read, that it is a record of another type. */
 export function isOfOtherType(line: Uint8Array, type: RecordType): boolean {
@@ -246,7 +247,10 @@ export function isOfOtherType(line: Uint8Array, type: RecordType): boolean {
   return text.startsWith(TYPE_KEY) && text !== `${TYPE_KEY}${type}"`
 }
 
-/** How a line that is not intact looks. `torn`: a fragment that the next writer's lead-in ended. `zeros`: a page that never reached the disk. */
+/**
+ * How a line that is not intact looks. `torn`: a fragment that the next writer's lead-in ended, or the rest of a checkpoint that two processes wrote at
+ * once. `zeros`: a page that never reached the disk.
+ */
 export type DamageKind = 'torn' | 'zeros' | 'rotten'
 
 export type Decoded =
@@ -276,7 +280,12 @@ export function damageKind(line: Uint8Array): DamageKind {
   // One zero byte inside of a line may be a flipped bit. A page that was not written has many, or only the first or last byte of the line.
   const [first, last] = [line.indexOf(0), line.lastIndexOf(0)]
   if (first !== -1 && (first === 0 || first < last || last === line.length - 1)) return 'zeros'
-  return line[line.length - 1] === SPACE ? 'torn' : 'rotten'
+  return line[line.length - 1] === SPACE || isRestOfCheckpoint(line) ? 'torn' : 'rotten'
+}
+
+/** Every line starts with its version, and only a checkpoint has no position at its end. */
+function isRestOfCheckpoint(line: Uint8Array): boolean {
+  return textOf(line.subarray(0, 5)) !== '{"v":' && CHECKPOINT_END.test(textOf(line.subarray(-40)))
 }
 
 /** A line whose checksum fits was written by somebody; if it is still no record, it was not written by Holdfast. */

@@ -137,7 +137,9 @@ function stretchOf(open: readonly Damaged[], broken: boolean | undefined, since:
   const [first, last] = spoiled.length > 0 ? [spoiled[0], spoiled.at(-1)] : [open[0], open.at(-1)]
   const { at, as } = first as Damaged
   const end = (last as Damaged).at + (last as Damaged).length
-  return { position: at, to: end, reason: reasonOf(as), since, proven: broken ?? spoiled.length > 0, decided: broken !== undefined }
+  // At the end of a journal, zeros are a page that never reached the disk: if it had been acknowledged, its watermark would show that it vanished.
+  const proven = broken ?? spoiled.some((one) => one.as !== 'zeros')
+  return { position: at, to: end, reason: reasonOf(as), since, proven, decided: broken !== undefined }
 }
 
 export function reasonOf(as: string): DamageReason {

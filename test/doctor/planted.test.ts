@@ -214,6 +214,11 @@ const NOTES: readonly Plant[] = [
     found: ['torn restored 2'],
   },
   {
+    name: 'the rest of a checkpoint that two processes wrote at once, with no record after it',
+    plant: (disk) => append(disk, 'restored', Buffer.from('":5,"t":601}],"usage":[]},"prev":"00000000","crc":"00000000"}\n')),
+    found: ['torn restored 2'],
+  },
+  {
     name: 'pieces of two lines, written at once by two writers who both lost their race',
     plant: async (disk) => {
       append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r900","at":"2026-11","prev":"00000000","pos":1,"crc":"00000000"}\n'))
@@ -361,3 +366,15 @@ describe.each([
     for (const { action } of findings) expect(action).toMatch(/\.$/)
   })
 })
+
+test.each(NOTES.filter(({ found }) => found.some((one) => one.startsWith('torn') || one.startsWith('unwritten'))))(
+  'reads report no damage, like the doctor, of $name',
+  async ({ plant, found }) => {
+    const disk = new MemoryDisk(healthy)
+    await plant(disk)
+    const store = await openOn(disk, 1_000_000)
+    const [, id = ''] = found[0]?.split(' ') ?? []
+    expect((await (await store.session(id)).messages()).damage).toEqual([])
+    await store.close()
+  },
+)

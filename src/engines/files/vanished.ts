@@ -63,7 +63,9 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
     // If the file is cut after this and grows again, whoever reads beyond this place notices.
     if (look === 'intact') open.remember(mark.start - lead, around)
     if (look !== 'gone') return undefined
-    return (await isVoid(mark, segments, index, contents)) ? undefined : Math.min(mark.start, open.ownEnd)
+    if (await isVoid(mark, segments, index, contents)) return undefined
+    // The end of a file that was cut is the same for every watermark that shows it.
+    return open.ownEnd < mark.end ? open.ownEnd : mark.start
   } catch (error) {
     throw unreadable(error, 'The journal')
   } finally {
