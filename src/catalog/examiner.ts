@@ -116,18 +116,18 @@ export class Examiner implements Examining {
       const seen = await this.#see(name, true)
       const { tail, journal } = seen
       const { state, end } = tail
-      // The row will be put anew.
+      // The row will be put again.
       if (state.born !== known.born) return undefined
-      const anew = known.text.end > 0 && !(await isSame(journal, known))
-      const from = anew ? 0 : known.text.end
+      const rebuilt = known.text.end > 0 && !(await isSame(journal, known))
+      const from = rebuilt ? 0 : known.text.end
       const reader = new MessageReader(journal, tail)
       const { messages, days, last, complete } = await reader.read(Math.max(from, state.born), end)
       const branch = branchTo(state, state.head).filter(({ run }) => run !== PAST)
-      const before = anew ? [] : known.branch
+      const before = rebuilt ? [] : known.branch
       return {
         name,
         seen: { generation: known.generation, end: known.text.end },
-        anew,
+        rebuilt,
         text: { end: complete || last === undefined ? end : last.end, at: last?.at ?? known.text.at, crc: last?.crc ?? known.text.crc },
         branch,
         messages,
@@ -178,18 +178,18 @@ export class Examiner implements Examining {
     // Where a loss was accepted, what the catalog holds may be among what was lost.
     const isAnother =
       known !== undefined && (known.born !== state.born || epochOf(mark.end) > epochOf(Math.max(known.mark.end, known.text.end, 0)))
-    const anew = known !== undefined && (hasGap || isAnother || !(isHot || (await goesOn(journal, known, mark))))
-    const since = known === undefined || anew ? 0 : Math.max(0, known.mark.end)
+    const rebuilt = known !== undefined && (hasGap || isAnother || !(isHot || (await goesOn(journal, known, mark))))
+    const since = known === undefined || rebuilt ? 0 : Math.max(0, known.mark.end)
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const atEnd = infoOf(id, state, tail.damage)
     // What was found damaged stays so, whatever is appended, until all of it is read again.
-    const isHurt = thorough ? hasGap : known?.status === 'damaged' && known.mark.end >= 0 && !anew
+    const isHurt = thorough ? hasGap : known?.status === 'damaged' && known.mark.end >= 0 && !rebuilt
     const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
     const segments = tail.segment === 0 ? [0] : await journal.segments()
     const own = state.archives.filter(isOwn)
     return {
-      ...{ name, seen: known?.mark ?? null, mark, born: state.born, anew, space, id, status: info.status },
+      ...{ name, seen: known?.mark ?? null, mark, born: state.born, rebuilt, space, id, status: info.status },
       title: state.title,
       tags: state.tags,
       owner: state.owner,
@@ -225,7 +225,7 @@ export class Examiner implements Examining {
     const id = idOf({ engine: this.#engine, space }, name)
     const info = { ...infoOf(id, INITIAL, []), status }
     return {
-      ...{ name, seen: known?.mark ?? null, mark: UNREAD, born: known?.born ?? 0, anew: false, space, id, status },
+      ...{ name, seen: known?.mark ?? null, mark: UNREAD, born: known?.born ?? 0, rebuilt: false, space, id, status },
       ...{ title: null, tags: [], owner: null, workspace: null, parent: null, metadata: {}, usage: [], createdAt: '', updatedAt: '' },
       ...{ info: info as unknown as JsonObject, live: 0, archived: 0, tokens: 0, bytes: 0, due: false, past: [] },
       ...{ tasks: [], summaries: [], retracted: [], erased: [] },

@@ -72,7 +72,7 @@ export class Transport {
       if (!(answer instanceof HoldfastError || body instanceof HoldfastError)) return { result: body.result, headers: answer.headers }
       const error = body as HoldfastError
       const mayHelp = answer instanceof HoldfastError || (AGAIN.has(answer.status) && error.details.retryable !== false)
-      // An error tells of its own attempt. One before it may have been carried out.
+      // The error describes the last attempt. An earlier one may have been carried out.
       if (attempt >= retries || !mayHelp) throw unsure ? withOutcomeUnknown(error) : error
       unsure ||= error.outcome === 'unknown'
       await this.#wait(attempt, answer instanceof HoldfastError ? 0 : Number(answer.headers.get('retry-after')) * 1000, asked.signal)

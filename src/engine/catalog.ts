@@ -99,7 +99,7 @@ export interface SessionPut {
   readonly mark: Mark
   readonly born: number
   /** What is known of it does not go on from `seen`: it is forgotten first. */
-  readonly anew: boolean
+  readonly rebuilt: boolean
   readonly space: string
   readonly id: string
   readonly status: SessionStatus
@@ -157,7 +157,7 @@ export interface TextPut {
   readonly name: string
   readonly seen: Pick<Known, 'generation'> & { readonly end: number }
   /** The text that is known is not of this journal: it is forgotten first. */
-  readonly anew: boolean
+  readonly rebuilt: boolean
   readonly text: Known['text']
   readonly branch: readonly Stretch[]
   readonly messages: readonly MessagePut[]

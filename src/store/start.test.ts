@@ -57,7 +57,7 @@ test('where a whole segment could not be synced and is lost but for its seal, it
   expect(await startsAt(ZEROS, groupAt(ZEROS.length, seal({})), carrying(base, line))).toBe(ZEROS.length)
 })
 
-test('where nothing was left to carry, it starts at the checkpoint in front of that seal', async () => {
+test('where nothing was left to carry, it starts at the checkpoint before that seal', async () => {
   const checkpoint = Buffer.concat([LEAD_IN, encodeCheckpoint({ base: ZEROS.length, id: '1', at: AT, prev: '', carries: 0, state: {} })])
   const sealed = Buffer.concat([checkpoint, groupAt(ZEROS.length + checkpoint.length, seal({ from: 0 }))])
   const next = encodeCheckpoint({ base: ZEROS.length + sealed.length, id: '2', at: AT, prev: '', carries: 0, state: {} })

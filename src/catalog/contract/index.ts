@@ -161,7 +161,7 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
   'text of what was forgotten meanwhile is not put': async ({ catalog }) => {
     const a = row('a')
     await catalog.put([a])
-    await catalog.put([next(a, { anew: true, born: 50 })])
+    await catalog.put([next(a, { rebuilt: true, born: 50 })])
     await catalog.putText([text(a, [message(10, 'apple')])])
     assert.deepEqual(await found(catalog, 'apple'), [])
     const [known] = await catalog.known(['name of a'])

@@ -10,7 +10,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
       seen: null,
       mark: { end: 100, crc: 'aaaaaaaa' },
       born: 0,
-      anew: false,
+      rebuilt: false,
       space: SPACE,
       id,
       status: 'ok' as const,
@@ -26,7 +26,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
 /** The row that follows another one. */
 export function next(before: SessionPut, given: Partial<SessionPut> = {}): SessionPut {
   const mark = { end: before.mark.end + 100, crc: 'bbbbbbbb' }
-  return { ...before, seen: before.mark, mark, anew: false, tasks: [], summaries: [], retracted: [], erased: [], ...given }
+  return { ...before, seen: before.mark, mark, rebuilt: false, tasks: [], summaries: [], retracted: [], erased: [], ...given }
 }
 
 export function message(position: number, text: string, given: Partial<MessagePut> = {}): MessagePut {
@@ -38,7 +38,7 @@ export function text(of: SessionPut, messages: readonly MessagePut[], given: Par
   return {
     name: of.name,
     seen: { generation: 0, end: 0 },
-    anew: false,
+    rebuilt: false,
     text: { end: of.mark.end, at: 0, crc: 'cccccccc' },
     branch: [],
     messages,

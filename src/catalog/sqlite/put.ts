@@ -12,11 +12,11 @@ export function putRow(database: Database, row: SessionPut): boolean {
   const stored = database.get('SELECT sid, end, crc, filters, title FROM sessions WHERE name = ?', row.name)
   if (stored === undefined ? row.seen !== null : stored.end !== row.seen?.end || stored.crc !== row.seen?.crc) return false
   const known = stored?.sid as number | undefined
-  if (known !== undefined && row.anew) wipe(database, known)
+  if (known !== undefined && row.rebuilt) wipe(database, known)
   const filters = JSON.stringify([row.tags, row.metadata, row.usage])
   const sid = known === undefined ? insert(database, row, filters) : update(database, known, row, filters)
-  if (known === undefined || row.anew || stored?.filters !== filters) putFilters(database, sid, row, known !== undefined)
-  if (known === undefined || row.anew || stored?.filters !== filters || stored.title !== row.title)
+  if (known === undefined || row.rebuilt || stored?.filters !== filters) putFilters(database, sid, row, known !== undefined)
+  if (known === undefined || row.rebuilt || stored?.filters !== filters || stored.title !== row.title)
     putTitle(database, sid, row, known !== undefined)
   for (const task of row.tasks) {
     const { archive, task: id, status, attempts, createdAt, updatedAt, ended } = task
@@ -104,7 +104,7 @@ export function putText(database: Database, put: TextPut): void {
   const stored = database.get('SELECT sid, space, generation, text_end FROM sessions WHERE name = ?', put.name)
   if (stored === undefined || stored.generation !== put.seen.generation || stored.text_end !== put.seen.end) return
   const [sid, space] = [stored.sid as number, stored.space as string]
-  if (put.anew) wipeText(database, sid)
+  if (put.rebuilt) wipeText(database, sid)
   for (const { archive, stretches } of put.archives) {
     for (const stretch of stretches) mark(database, sid, stretch, 'archive = ?', 'AND archive IS NULL', archive)
   }
@@ -113,7 +113,7 @@ export function putText(database: Database, put: TextPut): void {
   const fresh: Document[] = []
   const replaced: Document[] = []
   for (const { position, index: place, source, run, depth, role, at, archive, onBranch, text } of put.messages) {
-    const isNew = position === source && (put.anew || position >= put.seen.end)
+    const isNew = position === source && (put.rebuilt || position >= put.seen.end)
     const into = isNew ? fresh : replaced
     into.push({ sid, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch, text })
   }

@@ -11,7 +11,7 @@ export function endOf(open: Segment, outcome: Outcome = 'none'): number | undefi
   }
 }
 
-/** Whether a group may be placed here. If the bytes in front of it cannot be read, the write is tried, and what it came to is looked at. */
+/** Whether a group may be placed here. If the bytes before it cannot be read, the write is tried and its result is checked. */
 export function isPlace(open: Segment, at: number): boolean {
   try {
     // Often it was this process that wrote last. What its path names is looked at after the write.

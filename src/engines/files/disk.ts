@@ -42,7 +42,7 @@ export interface DiskFile {
   stat(): FileStat
   /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
   readSync(offset: number, length: number): Buffer
-  /** Whether the file ends at this offset, with these bytes in front of it. One read tells both. */
+  /** Whether the file ends at this offset, preceded by these bytes. One read answers both. */
   endsSync(offset: number, bytes: Uint8Array): boolean
   read(offset: number, length: number): Promise<Buffer>
   /** One write to the end of the file. Returns how many bytes were taken, which may be fewer. */

@@ -24,7 +24,7 @@ interface SegmentOptions {
   readonly poison: Poison | undefined
 }
 
-/** How many bytes in front of the end are compared to find out whether the end is still the same. A checksum is among them. */
+/** How many bytes before the end are compared to find out whether the end is still the same. A checksum is among them. */
 const END_BYTES = 32
 
 let opened = 0

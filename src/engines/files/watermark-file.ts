@@ -50,7 +50,7 @@ const MARKER = 0xffffffff
 /** A header that is longer than this was not written here. */
 const HEADER_BYTES = 1024
 const NEWLINE = 0x0a
-/** How many bytes in front of the end are compared: those of a checksum. */
+/** How many bytes before the end are compared: those of a checksum. */
 const END_BYTES = 4
 
 /** `<32 hex>/<2 hex>/<slug>-<32 hex>`: the last hash is the journal's, the first that of its space. */

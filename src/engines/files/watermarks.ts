@@ -85,8 +85,9 @@ export class Watermarks {
   }
 
   /**
-   * Whether nothing was added to a shard since it was read. False if that cannot be found out: of a shard without a file, only the directory could
-   * tell. Whoever writes to a shard writes to all of its files, so it is enough to know one of them. Each append asks this twice: it opens and makes nothing.
+   * Whether nothing was added to a shard since it was read. False if that is unknown: only the directory shows whether a shard without a
+   * file has one by now. Every entry is written to all files of a shard, so one known file is enough. Each append asks this twice, so nothing is opened or
+   * allocated here.
    */
   isCurrent(shard: Shard): boolean {
     return shard.files.length > 0 && shard.files.every((file) => file.isCurrent)

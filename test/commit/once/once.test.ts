@@ -41,8 +41,8 @@ async function runMany(kind: Kind, numRuns: number): Promise<void> {
 /** Where the project says so, this suite runs on PostgreSQL. */
 const SHARED = process.env.HOLDFAST_TEST_STORE === 'postgres' ? 'postgres' : 'memory'
 
-test(`in ${SHARED}: whatever happens in whatever order, a message is archived once, extracted once, and always in reach`, () =>
+test(`in ${SHARED}: in every order of events, a message is archived once, extracted once, and always in reach`, () =>
   runMany(SHARED, Number(process.env.HOLDFAST_RUNS ?? 10)))
 
-test('in a directory: whatever happens in whatever order, a message is archived once, extracted once, and always in reach', () =>
+test('in a directory: in every order of events, a message is archived once, extracted once, and always in reach', () =>
   runMany('files', Number(process.env.HOLDFAST_RUNS ?? 4)))

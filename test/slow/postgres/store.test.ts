@@ -160,7 +160,7 @@ describe('a rolling restart', () => {
 })
 
 describe('an append', () => {
-  test('is synced whatever the default of the server is', async () => {
+  test('is synced even if the default of the server is off', async () => {
     const url = await newDatabase()
     await withClient(url, (client) =>
       client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off;

@@ -43,13 +43,13 @@ export class Put {
       (await this.#insert('sessions', fresh.map(sessionRow), 'DO NOTHING RETURNING name')).map(({ name }) => withNul(name as string)),
     )
     const known = puts.filter((put) => fits(put) && stored.has(put.name))
-    const anew = known.filter((put) => put.anew)
-    await this.#wipe(anew.map(({ name }) => name))
+    const rebuilt = known.filter((put) => put.rebuilt)
+    await this.#wipe(rebuilt.map(({ name }) => name))
     await this.#update(known.map(sessionRow))
     const taken = [...fresh.filter(({ name }) => made.has(name)), ...known]
     await this.#children(
       taken,
-      taken.filter((put) => put.anew || isDescribedAnew(put, stored.get(put.name))),
+      taken.filter((put) => put.rebuilt || isDescribedAnew(put, stored.get(put.name))),
     )
     const accepted = new Set(taken)
     return puts.filter((put) => !accepted.has(put)).map(({ name }) => name)
@@ -98,10 +98,10 @@ export class Put {
       const row = stored.get(name)
       return row !== undefined && row.generation === seen.generation && Number(row.text_end) === seen.end
     })
-    const anew = taken.filter((put) => put.anew)
-    if (anew.length > 0) {
-      await this.#run(`DELETE FROM @.catalog_texts WHERE sid = ANY($1) AND kind = 'message'`, sidsOf(anew))
-      await this.#run('DELETE FROM @.catalog_days WHERE name = ANY($1)', namesOf(anew))
+    const rebuilt = taken.filter((put) => put.rebuilt)
+    if (rebuilt.length > 0) {
+      await this.#run(`DELETE FROM @.catalog_texts WHERE sid = ANY($1) AND kind = 'message'`, sidsOf(rebuilt))
+      await this.#run('DELETE FROM @.catalog_days WHERE name = ANY($1)', namesOf(rebuilt))
     }
     const spaceOf = (name: string): string => withNul(stored.get(name)?.space as string)
     for (const put of taken) await this.#mark(put)
@@ -135,13 +135,13 @@ export class Put {
   }
 
   /** What became of messages that are known, and the removal of those that get other content. */
-  async #mark({ name, archives, left, back, messages, seen, anew }: TextPut): Promise<void> {
+  async #mark({ name, archives, left, back, messages, seen, rebuilt }: TextPut): Promise<void> {
     for (const { archive, stretches } of archives) {
       for (const stretch of stretches) await this.#markStretch(name, stretch, 'archive = $7', 'AND archive IS NULL', archive)
     }
     for (const stretch of left) await this.#markStretch(name, stretch, 'off = true', '')
     for (const stretch of back) await this.#markStretch(name, stretch, 'off = false', '')
-    if (anew) return
+    if (rebuilt) return
     for (const { position, index } of messages.filter(({ position: at, source }) => at !== source || at < seen.end)) {
       await this.#run(
         `DELETE FROM @.catalog_texts WHERE sid = $1 AND kind = 'message' AND position = $2 AND place = $3`,
