@@ -18,6 +18,8 @@ import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
 import { idOf } from '../store/identity.ts'
 import { infoOf, isDamaged } from '../store/info.ts'
 import { journalBytes } from '../store/journal-bytes.ts'
+import { isNamedIn } from '../store/loss.ts'
+import { OwnJournal } from '../store/own-journal.ts'
 import { Records } from '../store/records.ts'
 import { Replicas } from '../store/replicas.ts'
 import { Tail } from '../store/tail.ts'
@@ -250,8 +252,8 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
 
 function newTail(engine: Engine, name: string): Omit<Seen, 'isHot'> {
   const journal = engine.journal(name)
-  const isNamed = (space: string, id: string): boolean => engine.name(space, id) === name
-  return { journal, tail: new Tail(journal, sessionModel, { readsKeys: false, isNamed }) }
+  const isNamed = isNamedIn(engine, name)
+  return { journal: new OwnJournal(journal, isNamed), tail: new Tail(journal, sessionModel, { readsKeys: false, isNamed }) }
 }
 
 /** What a catalog knows once it has this row and nothing else. */

@@ -3,6 +3,8 @@ import { HoldfastError } from '../errors.ts'
 import { sessionModel } from '../session/model.ts'
 import type { MessagesAppended } from '../session/records.ts'
 import type { Past, SessionState } from '../session/state.ts'
+import { isNamedIn } from '../store/loss.ts'
+import { ownJournal } from '../store/own-journal.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { Records } from '../store/records.ts'
 import { Tail } from '../store/tail.ts'
@@ -11,7 +13,7 @@ import type { Problem } from './findings.ts'
 /** A session as its journal tells it, with what it has lost: nothing is synced, written or kept. */
 export async function loadedTail({ engine }: StoreParts, name: string): Promise<Tail<SessionState>> {
   const journal = engine.journal(name)
-  const isNamed = (space: string, id: string): boolean => engine.name(space, id) === name
+  const isNamed = isNamedIn(engine, name)
   for (;;) {
     const segments = await journal.segments()
     const tail = new Tail(journal, sessionModel, { isNamed })
@@ -55,7 +57,7 @@ async function relative(parts: StoreParts, { space }: SessionState, id: string):
 
 /** Counts the messages of a piece of the past. Along a run depths only grow, so each is counted once. */
 async function* checkPast({ engine, space: own }: StoreParts, { space }: SessionState, piece: Past): AsyncGenerator<Problem> {
-  const records = new Records(engine.journal(engine.name(space ?? own, piece.session)))
+  const records = new Records(ownJournal(engine, engine.name(space ?? own, piece.session)))
   let depth = piece.from
   let found = 0
   let why = ''

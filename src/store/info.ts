@@ -77,9 +77,12 @@ export function liveAmount(
   return { messageCount: head.n + more.n - archived.n, pendingTokens: Math.max(head.t + more.t - archived.t, 0) }
 }
 
-/** What a writer that died left half-written was never acknowledged. */
+/**
+ * What a writer that died left half-written was never acknowledged. Nor were pieces of lines and pages that never reached the disk, if the next record
+ * misses nothing there. If there is none, only such a page is none: its watermark would show that it vanished.
+ */
 export function isDamaged(damage: readonly Damage[]): boolean {
-  return damage.some(({ as }) => as !== 'torn')
+  return damage.some(({ as, checksum, isMissed = as !== 'zeros' }) => as !== 'torn' && (checksum !== undefined || isMissed))
 }
 
 function snapshotInfo(snapshot: Snapshot, { head }: SessionState): SessionInfo['snapshots'][number] {

@@ -1,9 +1,10 @@
 /** What a journal is known to have held, and does not. Nothing may be placed in such a journal until a person has accepted the loss. */
-import type { Vanished } from '../engine/port.ts'
+import type { Engine, Vanished } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { endOf } from '../record/damaged-line.ts'
 import type { Damaged } from '../record/fold.ts'
 import { decodeLine, type Line } from '../record/line.ts'
+import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { nextEpoch } from '../record/watermark.ts'
 import { withSession } from './command-words.ts'
 import type { Model } from './model.ts'
@@ -17,6 +18,10 @@ export interface Damage {
   readonly at: number
   readonly length: number
   readonly as: Damaged['as'] | Loss['as']
+  /** Of the record that it was; undefined if it may never have been one. */
+  readonly checksum?: string | undefined
+  /** Whether the next record misses something here; undefined as long as there is none. */
+  readonly isMissed?: boolean | undefined
 }
 
 export interface Loss extends Vanished {
@@ -24,7 +29,7 @@ export interface Loss extends Vanished {
   readonly as: 'vanished' | 'identity'
 }
 
-interface Identity {
+export interface Identity {
   readonly space: string
   readonly id: string
 }
@@ -50,6 +55,10 @@ interface Loaded<S> {
 /** Whether the journal of this session has the name of the one that was loaded. */
 export type IsNamed = (space: string, id: string) => boolean
 
+export function isNamedIn(engine: Pick<Engine, 'name'>, name: string): IsNamed {
+  return (space, id) => engine.name(space, id) === name
+}
+
 /** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
 export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
   const { state, start, end, rooted, illegible, stated, vanished, accepted } = loaded
@@ -69,9 +78,21 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
 /** Whose journal a line begins, as it says itself: also one that another session's key has encrypted. */
 export function statedIdentity({ bytes }: Line): Identity | undefined {
   const decoded = decodeLine(bytes)
-  if (decoded.kind !== 'record' || decoded.record.type !== 'session.created') return undefined
-  const { space, session } = decoded.record
-  return typeof space === 'string' && typeof session === 'string' ? { space, id: session } : undefined
+  return decoded.kind === 'record' && decoded.record.type === 'session.created' ? identityIn(decoded.record) : undefined
+}
+
+/** Whose journal a record belongs to, if it is one that says so: the first one, or a checkpoint that is not encrypted. */
+export function identityIn(record: JournalRecord): Identity | undefined {
+  const { type, space, session, state } = record
+  if (type === 'session.created') return identityOf(space, session)
+  if (type !== 'checkpoint') return undefined
+  // Of one that is encrypted this is a string.
+  const plain = (state ?? {}) as JsonObject
+  return identityOf(plain.space, plain.id)
+}
+
+function identityOf(space: unknown, id: unknown): Identity | undefined {
+  return typeof space === 'string' && typeof id === 'string' ? { space, id } : undefined
 }
 
 /** Where a line is that is not at its own position: `ahead` of it if bytes before it are missing, `behind` it if others wrote first. */

@@ -13,6 +13,8 @@ interface Spoiled {
 export class LostCopies {
   /** Where the second copy of the record is that was read last. */
   #second: Extent | undefined
+  /** The first copy of the last record could not be read, so the next record may name a checksum that is not known. */
+  mayDiffer = false
 
   /** Whether a spoiled line is the second copy of the record before it. */
   isSecond(spoiled: Spoiled): boolean {
@@ -29,6 +31,7 @@ export class LostCopies {
     this.#second = twice ? secondCopy(line) : undefined
     const first = twice ? firstCopy(line) : undefined
     const last = spoiled.at(-1)
+    this.mayDiffer = first !== undefined && last !== undefined && last.at + last.length > first.at
     if (first === undefined || last === undefined || !isWithin(last, first)) return undefined
     // It was the second copy that counted.
     this.#second = undefined

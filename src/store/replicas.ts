@@ -6,6 +6,8 @@ import type { Counted } from '../record/fold.ts'
 import type { Limits } from '../record/limits.ts'
 import { sessionModel } from '../session/model.ts'
 import type { SessionState } from '../session/state.ts'
+import { isNamedIn } from './loss.ts'
+import { OwnJournal } from './own-journal.ts'
 import { Replica } from './replica.ts'
 
 export interface Held {
@@ -49,14 +51,14 @@ export class Replicas {
   /** A replica that is not kept: for whoever looks at many sessions once. A new one tells a witness which records it reads. */
   once(name: string, witness?: (counted: Counted) => void): Held {
     const journal = this.#engine.journal(name)
+    const isNamed = isNamedIn(this.#engine, name)
     // As many records, sealed or not: a segment that is full sooner is followed by another sooner.
     const segmentBytes = this.#limits.segmentBytes * (journal.sealing === undefined ? 1 : SEALED_LENGTH)
     return (
       this.#held.get(name) ?? {
-        journal,
+        journal: new OwnJournal(journal, isNamed),
         replica: new Replica({
-          ...{ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness },
-          isNamed: (space, id) => this.#engine.name(space, id) === name,
+          ...{ journal, model: sessionModel, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness, isNamed },
         }),
       }
     )

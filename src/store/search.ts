@@ -13,6 +13,7 @@ import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type M
 import type { DamagedPlace } from './damage.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
+import { ownJournal } from './own-journal.ts'
 import type { StoreParts } from './parts.ts'
 import { type Found, Records, recordIn } from './records.ts'
 import { searchDamage } from './search-damage.ts'
@@ -167,7 +168,7 @@ async function linesOf({ engine }: StoreParts, found: readonly FoundDocument[]):
 
 /** The record that has the content of what was found; undefined if it rotted or was purged, or its key was destroyed. */
 async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument, line?: Line): Promise<Found | undefined> {
-  const records = new Records(engine.journal(name))
+  const records = new Records(ownJournal(engine, name))
   const look = (): Promise<Found | undefined> => (kind === 'message' ? records.at(source) : records.eitherCopyAt(source, 'commit.finished'))
   const found = (line === undefined ? undefined : recordIn(line)) ?? (await look().catch(ifKeyless))
   const isMessage = found?.record.type === 'messages.appended' || found?.record.type === 'message.replaced'

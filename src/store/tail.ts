@@ -5,12 +5,12 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { checksumOfDamaged } from '../record/damaged-line.ts'
-import { type Counted, countedAt, type Damaged, isAcceptance, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
+import { type Counted, countedAt, isAcceptance, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
+import { DamageSoFar } from './damage-so-far.ts'
 import { type Damage, type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss, statedIdentity } from './loss.ts'
-import { LostCopies } from './lost-copies.ts'
 import type { Model } from './model.ts'
 import { ReadSoFar } from './read-so-far.ts'
 import { SegmentKeys } from './segment-keys.ts'
@@ -46,7 +46,6 @@ export class Tail<S> {
   readonly #isNamed: TailOptions['isNamed']
 
   keys: SegmentKeys
-  damage: Damage[] = []
   /** What this journal has lost, and no one has accepted: nothing may be placed in it. */
   loss: Loss | undefined
   /** The append point. */
@@ -55,7 +54,7 @@ export class Tail<S> {
   readonly unsynced: Unsynced
 
   #fold = new JournalFold(0)
-  readonly #copies = new LostCopies()
+  #damage = new DamageSoFar()
   #state: S
   /** The state began with a checkpoint that covers everything below this position. */
   #covered = 0
@@ -113,6 +112,10 @@ export class Tail<S> {
   /** The damage of all that was loaded. While it is loaded again, what was known before: an answer that is made in the meantime reports that. */
   get wholeDamage(): readonly Damage[] {
     return this.#loaded ? this.damage : this.#lastDamage
+  }
+
+  get damage(): readonly Damage[] {
+    return this.#damage.places
   }
 
   get loaded(): boolean {
@@ -205,7 +208,7 @@ export class Tail<S> {
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
     if (this.loss !== undefined) {
       const { from, to, as } = this.loss
-      this.damage.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
+      this.#damage.places.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
     }
     this.#known ||= segments.length > 0
     return segments
@@ -266,12 +269,13 @@ export class Tail<S> {
    * other segments is not durable yet.
    */
   accept({ group, placed, counted, keys, state }: PlacedGroup<S>, { synced = true }: { readonly synced?: boolean } = {}): void {
-    if (this.#next < group.at) this.#reportDamage({ at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
+    if (this.#next < group.at) this.#damage.add(this.#fold, { at: this.#next, length: group.at - this.#next + 1, as: 'torn' })
     const last = placed.slice(counted.length).map(countedAt)
     for (const record of [...counted, ...last]) {
       this.#fold.accept(record)
       this.#hasErasure ||= record.record.type === 'message.erased'
     }
+    this.#damage.follow(this.#read.last?.at ?? 0)
     this.#read.last = group.last ?? this.#read.last
     this.#grown = true
     this.#rotten = undefined
@@ -356,7 +360,7 @@ export class Tail<S> {
       const next = segments[i + 1]
       if (next === undefined) return true
       const missing = this.#fold.missing(this.#next)
-      if (missing !== undefined) this.#reportDamage(missing)
+      if (missing !== undefined) this.#damage.add(this.#fold, missing)
       this.#enter(next, segments[i + 2])
     }
   }
@@ -384,7 +388,7 @@ export class Tail<S> {
     this.#setState(this.#model.initial)
     this.#covered = segment
     this.keys = new SegmentKeys(this.#model)
-    this.damage = []
+    this.#damage = new DamageSoFar()
     this.#rooted = true
     this.#read.begin()
     this.#displaced = undefined
@@ -403,6 +407,7 @@ export class Tail<S> {
     if (this.#readsKeys && this.#fold.seal?.next === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
       this.#journal.remember(this.segment, segment, this.keys.all())
     this.#lastSeal = this.#fold.seal
+    this.#damage.leave(this.#read.last?.at ?? 0)
     this.#fold.enter(segment, successor)
     this.#read.begin()
     this.#rotten = undefined
@@ -413,23 +418,22 @@ export class Tail<S> {
   }
 
   #take(line: Line): void {
-    const { root } = this.#fold
+    const { root, prev } = this.#fold
     const verdict = this.#fold.judge(line)
     if (this.#fold.root !== undefined && this.#fold.root !== root) {
       this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
       this.#covered = this.segment
       this.#rooted = this.#fold.root.unrooted !== true
     }
-    if (verdict.kind === 'damage' && !this.#copies.isSecond(verdict)) {
-      this.#reportDamage(verdict)
+    if (verdict.kind === 'damage' && !this.#damage.isCopy(verdict)) {
+      const checksum = checksumOfDamaged(line)
+      this.#damage.add(this.#fold, verdict, checksum)
       if (verdict.as === 'rotten') this.#stated ??= statedIdentity(line)
-      // Before that, it may be a carried line, which the record after it does not name.
-      if (this.#fold.ready) this.#rotten = checksumOfDamaged(line) ?? this.#rotten
+      if (this.#fold.ready) this.#rotten = checksum ?? this.#rotten
     } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
     else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
     else if (verdict.kind === 'counted') {
-      const copy = this.#copies.count(verdict, this.damage)
-      if (copy !== undefined) this.damage = this.damage.filter((one) => one !== copy)
+      this.#damage.count(verdict, prev, this.#read.last?.at ?? 0)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       if (!verdict.carried) [this.#read.last, this.#rotten] = [verdict, undefined]
       this.#hasErasure ||= verdict.record.type === 'message.erased'
@@ -441,9 +445,5 @@ export class Tail<S> {
   #setState(state: S): void {
     this.#state = state
     this.#unapplied = []
-  }
-
-  #reportDamage({ at, length, as }: Omit<Damaged, 'kind'>): void {
-    if (this.damage.length < 1000) this.damage.push({ segment: this.segment, at, length, as })
   }
 }

@@ -73,7 +73,10 @@ test('an answer that is made while a damaged journal is loaded again reports the
   const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
   const [writer, store] = [await openStore(engine), await openStore(engine)]
   await (await writer.session('s')).append({ role: 'user', content: '1' })
-  const { replica, journal } = store.parts.replicas.of(engine.name(store.parts.space, 's'))
+  const name = engine.name(store.parts.space, 's')
+  const journal = engine.journal(name)
+  engine.journal = () => journal
+  const { replica } = store.parts.replicas.of(name)
   journal.vanished = async () => ({ from: 4000, to: 5000 })
   await replica.read()
   const read = journal.read.bind(journal)

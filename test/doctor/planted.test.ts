@@ -232,6 +232,14 @@ const NOTES: readonly Plant[] = [
     found: ['unwritten restored 2'],
   },
   {
+    name: 'zeros of a writer that lost power, after which another one went on',
+    plant: async (disk) => {
+      append(disk, 'restored', Buffer.from(` \n{"v":1,"id":"r9${'\0'.repeat(100)}`))
+      await writeAfter(disk, 'restored')
+    },
+    found: ['unwritten restored 2'],
+  },
+  {
     name: 'zeros over lines that the next segment carries',
     plant: (disk) => fillLine(disk, 'carried', 0, 'messages.appended', -1, ZERO),
     found: ['carried carried 0'],
@@ -374,7 +382,9 @@ test.each(NOTES.filter(({ found }) => found.some((one) => one.startsWith('torn')
     await plant(disk)
     const store = await openOn(disk, 1_000_000)
     const [, id = ''] = found[0]?.split(' ') ?? []
-    expect((await (await store.session(id)).messages()).damage).toEqual([])
+    const session = await store.session(id)
+    expect((await session.messages()).damage).toEqual([])
+    expect((await session.info()).status).toBe('ok')
     await store.close()
   },
 )

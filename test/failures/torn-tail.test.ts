@@ -33,9 +33,9 @@ test('F1 torn tail: every whole record is kept, the tear is reported, and append
   const found = await inspect(journal)
   expect(found.notes).toEqual(['one', 'two', 'four'])
   // The writer that went on behind it knows of it as well.
-  expect(replica.damage).toEqual(found.damage)
+  expect(replica.damage).toMatchObject(found.damage.map(({ segment, at, length, as }) => ({ segment, at, length, as })))
   // The fragment, and the space that ended it.
-  expect(found.damage).toEqual([{ segment: 0, at: begin, length: bytes.length - 20 - begin + 1, as: 'torn' }])
+  expect(found.damage).toMatchObject([{ segment: 0, at: begin, length: bytes.length - 20 - begin + 1, as: 'torn' }])
 })
 
 test('F1 torn tail: what was torn is written again by its caller, under the same key, once', async () => {

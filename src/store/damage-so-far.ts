@@ -1,0 +1,47 @@
+/** The damage that was met in a journal up to where it was read, and what the records after it say about it. */
+import type { Counted, Damaged, JournalFold } from '../record/fold.ts'
+import type { Damage } from './loss.ts'
+import { LostCopies } from './lost-copies.ts'
+
+/** How many places are kept. */
+const MOST = 1000
+
+export class DamageSoFar {
+  places: Damage[] = []
+  readonly #copies = new LostCopies()
+
+  /** Whether a spoiled line is the second copy of the record before it: that one can be read. */
+  isCopy(damaged: Damaged): boolean {
+    return this.#copies.isSecond(damaged)
+  }
+
+  /** `checksum`: of the record that this was; undefined if it may never have been one. */
+  add({ segment, prev, ready }: JournalFold, { at, length, as }: Omit<Damaged, 'kind'>, checksum?: string): void {
+    // Where nothing counts yet, it may be all that is left. Before a segment is ready, it may be a carried line, which no record names.
+    const isMissed = as === 'missing' || prev === '' || !ready || undefined
+    if (this.places.length < MOST) this.places.push({ segment, at, length, as, checksum, isMissed })
+  }
+
+  /** The next record that counted. `prev`: the checksum of the one before it, which was at `last`. */
+  count(counted: Counted, prev: string, last: number): void {
+    if (!counted.carried && !this.#copies.mayDiffer) this.#decide(counted.record.prev !== prev, last)
+    const copy = this.#copies.count(counted, this.places)
+    if (copy !== undefined) this.places = this.places.filter((one) => one !== copy)
+  }
+
+  /** This process placed a record, and knew of none that is missing after the one before it, which was at `last`. */
+  follow(last: number): void {
+    this.#decide(false, last)
+  }
+
+  /** The next segment begins: its records name none of this one. */
+  leave(last: number): void {
+    this.#decide(true, last)
+  }
+
+  /** Whether a record misses what was after a position. */
+  #decide(isMissed: boolean, after: number): void {
+    if ((this.places.at(-1)?.at ?? -1) <= after) return
+    this.places = this.places.map((one) => (one.at > after ? { ...one, isMissed: one.isMissed ?? isMissed } : one))
+  }
+}
