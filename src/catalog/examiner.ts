@@ -100,6 +100,8 @@ export class Examiner implements Examining {
 
   async #row(name: string, known: Known | undefined, keep: boolean, thorough: boolean): Promise<SessionPut | undefined> {
     try {
+      // Whether it is still damaged shows only to one who reads it again.
+      if (known?.status === 'damaged') this.#tails.delete(name)
       const seen = await this.#see(name, keep)
       const { state, damage, loss } = seen.tail
       if (loss?.as === 'identity') return this.#ill(name, known, 'damaged')
@@ -185,8 +187,9 @@ export class Examiner implements Examining {
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const atEnd = infoOf(id, state, tail.damage)
-    // What was found damaged stays so, whatever is appended, until all of it is read again.
-    const isHurt = thorough ? hasGap : known?.status === 'damaged' && known.mark.end >= 0 && !rebuilt
+    // Damage before the segment that the tail has read stays known, even after appends, until all of it is read again.
+    const wasHurt = known?.status === 'damaged' && known.mark.end >= 0 && !rebuilt && tail.segment > state.born
+    const isHurt = thorough ? hasGap : wasHurt
     const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
     const segments = tail.segment === 0 ? [0] : await journal.segments()
     const own = state.archives.filter(isOwn)

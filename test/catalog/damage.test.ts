@@ -1,5 +1,5 @@
 /** Bytes that rot in a session that nobody writes to: the catalog cannot see it, and is told by whoever does. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -58,6 +58,21 @@ test('what the doctor finds damaged is flagged in lists, in the last segment and
   expect(await statuses()).toEqual({ long: 'ok', short: 'damaged', sound: 'ok' })
   for await (const _ of doctor(store));
   expect(await statuses()).toEqual({ long: 'ok', short: 'ok', sound: 'ok' })
+})
+
+test('a session that looked damaged, and in which a later record misses nothing, is listed as ok again', async () => {
+  const name = readdirSync(directory, { recursive: true, encoding: 'utf8' }).find(
+    (one) => one.includes('/short-') && one.endsWith('.jsonl'),
+  )
+  const file = join(directory, name ?? '')
+  await store.close()
+  // The rest of a line whose writer lost a race in the middle of its write.
+  appendFileSync(file, 'te","content":"lost"}],"prev":"00000000","pos":1,"crc":"00000000"}\n')
+  store = await openStore(directory)
+  for await (const _ of doctor(store));
+  expect(await statuses()).toMatchObject({ short: 'damaged' })
+  await (await store.session('short')).append({ role: 'user', content: 'goes on' })
+  expect(await statuses()).toMatchObject({ short: 'ok' })
 })
 
 test('a catalog that is made anew flags what is damaged, wherever in a journal it is', async () => {
