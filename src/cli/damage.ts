@@ -51,14 +51,16 @@ async function whyNothing({ space, isRemote }: Context, session: SessionApi, acc
     ({ kind, segment, offset }) => kind !== 'torn' && !accepted.some(({ position }) => position === segment + offset),
   ).length
   const before = accepted.length > 0 ? ` The other damage of "${id}" was accepted before.` : ''
+  const words = sessionWords({ id, space: space ?? 'default' })
   if (open > 0) {
-    const words = sessionWords({ id, space: space ?? 'default' })
     return (
       `Nothing was accepted: data of "${id}" cannot be read at ${plural(open, 'place')}, but accept-damage concerns lost bytes only. ` +
       `Run \`holdfast doctor ${words} --repair\`${isRemote ? ' where the store is' : ''} to acknowledge what cannot be read.${before}`
     )
   }
-  return before === '' ? `Nothing of "${id}" is lost, so nothing was accepted.` : `The damage of "${id}" was accepted before.`
+  return before === ''
+    ? `Nothing was accepted: the journal of "${id}" has not lost its beginning or its end. If reads report damage, run \`holdfast doctor ${words}\`.`
+    : `The damage of "${id}" was accepted before.`
 }
 
 function lineOf({ position, count, reason, since }: DamagedPlace): string {

@@ -120,11 +120,12 @@ export class Stretch {
     const agrees = witness?.state === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
     const last = witness === undefined ? this.#spoiled.filter(({ piece, broken }) => piece && broken === undefined) : []
-    this.#close(breaks)
+    // A checkpoint that was made after a loss knows nothing of it, but a record that was written before the loss does.
+    const undecided = this.#close(breaks)
     for (const spoiled of this.#spoiled) {
       const { segment, at, length } = spoiled
       yield {
-        kind: last.includes(spoiled) ? 'rotten' : kindOf(spoiled, agrees === true),
+        kind: last.includes(spoiled) ? 'rotten' : kindOf(spoiled, agrees === true && undecided.includes(spoiled)),
         place: { segment, offset: at - segment, length },
         spoiled,
       }

@@ -129,6 +129,9 @@ export interface Journal {
    */
   sync(segment: number): Promise<boolean>
 
+  /** Announces a change of the journal to `Engine.changes`, for an engine on which a process may have died after its write and before it did so. */
+  announce?(): Promise<void>
+
   /**
    * Makes the segment that begins at `first`, which is the end of the seal before it, and puts `preamble` (lead-in, checkpoint,
    * carried lines) into it, unless it is there. All helpers of one roll hand in the same bytes. A journal that is absent begins with it: a copy of one

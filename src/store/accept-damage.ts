@@ -29,8 +29,9 @@ export async function acceptDamage(handle: Handle, { expect }: WriteOptions = {}
   return { version: state.version, duplicate: loss === undefined, accepted: state.accepted.map(placeOf) }
 }
 
+/** Before the beginning of a session there was no record. */
 function gapOf({ updatedAt }: SessionState, { from, to }: Loss): AcceptedGap {
-  return { position: from, to, count: null, reason: 'vanished', since: updatedAt === '' ? null : updatedAt }
+  return { position: from, to, count: null, reason: 'vanished', since: updatedAt === '' || from === 0 ? null : updatedAt }
 }
 
 /** A session whose first record was lost gets its identity back. */

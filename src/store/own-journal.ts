@@ -63,6 +63,10 @@ export class OwnJournal implements Journal {
     return this.#inner.sync(segment)
   }
 
+  async announce(): Promise<void> {
+    await this.#inner.announce?.()
+  }
+
   roll(first: number, preamble: Uint8Array, options?: { readonly urgent?: boolean }): Promise<void> {
     return this.#inner.roll(first, preamble, options)
   }

@@ -68,6 +68,7 @@ function replica(): Replica<Texts> {
     read: (segment, from, limit) => inner.read(segment, from, limit),
     append: (...words) => (over.append ?? inner.append.bind(inner))(...words),
     sync: (segment) => (over.sync ?? inner.sync.bind(inner))(segment),
+    announce: async () => over.announce?.(),
     roll: (...words) => (over.roll ?? inner.roll.bind(inner))(...words),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
     remember: (segment, end, keys) => inner.remember(segment, end, keys),
@@ -155,6 +156,21 @@ describe('nothing is answered before it is durable', () => {
     const one = replica()
     expect(await one.read()).toEqual({ state: ['a'], barrier: false })
   })
+})
+
+test('a duplicate is answered once its record is announced: its writer may have died before that', async () => {
+  await elsewhere().submit(write('theirs'))
+  const gate = new Gate()
+  over.announce = () => gate.wait()
+  const one = replica()
+  const answer = one.submit(duplicate)
+  await gate.reached
+  expect(await settled([answer])).toEqual([false])
+  gate.open()
+  expect(await answer).toBe('the first outcome')
+  over.announce = () => Promise.reject(new HoldfastError('UNAVAILABLE', 'The feed cannot be written.'))
+  await expect(one.submit(duplicate)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' })
+  expect(await one.submit(look)).toEqual(['theirs'])
 })
 
 describe('a sync that fails', () => {

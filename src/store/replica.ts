@@ -245,7 +245,7 @@ export class Replica<S> {
       if (plan.placed.length === 0) {
         // What was loaded after it was asked for is as new as it must be.
         if (!(fleeting && loadedNow) && (await tail.pull())) continue
-        if (!fleeting) await tail.unsynced.sync()
+        if (!fleeting) await tail.unsynced.sync({ announces: writes })
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }

@@ -1,6 +1,6 @@
 /** Which segments of a journal hold lines that were read or placed and not synced, and from where on a failed sync makes them doubtful. */
 import type { Journal } from '../engine/port.ts'
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 
 export class Unsynced {
   readonly #journal: Journal
@@ -30,10 +30,16 @@ export class Unsynced {
     this.#segments.clear()
   }
 
-  async sync(): Promise<void> {
+  /** `announces`: for the answer to a duplicate, whose record another process may have written and died before it announced that. */
+  async sync({ announces = false } = {}): Promise<void> {
     for (const segment of [...this.#segments].sort((a, b) => a - b)) {
       this.barrier = await this.#journal.sync(segment)
       this.#segments.delete(segment)
+    }
+    try {
+      if (announces) await this.#journal.announce?.()
+    } catch (error) {
+      throw withOutcomeUnknown(error)
     }
   }
 

@@ -28,11 +28,12 @@ async function cut(cli: Cli, id: string): Promise<void> {
   truncateSync(firstFile(cli, id), readFileSync(firstFile(cli, id)).length - 40)
 }
 
-test('accept-damage of a whole session says that nothing is lost and nothing was accepted', async () => {
+test('accept-damage of a whole session says that nothing was accepted, and why', async () => {
   const cli = new Cli()
   await cli.prepareMessages('healthy', 'm1')
   const { status, stdout, stderr } = await cli.run(['accept-damage', 'healthy'])
-  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'Nothing of "healthy" is lost, so nothing was accepted.\n' })
+  const why = 'the journal of "healthy" has not lost its beginning or its end. If reads report damage, run `holdfast doctor healthy`.'
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: `Nothing was accepted: ${why}\n` })
   expect(await cli.one('accept-damage', 'healthy')).toMatchObject({ session_id: 'healthy', accepted: [] })
 })
 

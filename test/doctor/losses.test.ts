@@ -1,8 +1,8 @@
 /** Where the doctor reports bytes that vanished, and what it leaves out beside them. On the real disk. */
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import type { Finding } from '../../src/doctor/findings.ts'
@@ -80,6 +80,23 @@ test('half a line of a writer that died is a note in a journal that lost nothing
   const [{ path, size } = expect.fail()] = harmed.segments
   appendFileSync(path, '{"v":2,"id":"half')
   expect(await examine(harmed)).toMatchObject([{ kind: 'torn', segment: 0, offset: size }])
+})
+
+test('zeros over a message stay damage after the session went on in later segments: the record after it knew it', async () => {
+  const harmed = await talk('short')
+  await withStore(harmed, async (store) => (await store.session('talk')).describe({ title: 'A title' }))
+  const [{ path } = expect.fail()] = harmed.segments
+  const bytes = readFileSync(path)
+  const start = bytes.lastIndexOf('{"v":', bytes.lastIndexOf('"short"'))
+  writeFileSync(path, bytes.fill(0, start, bytes.indexOf('\n', start)))
+  const lostPage = [{ kind: 'lost-page', segment: 0, offset: start }]
+  expect(await examine(harmed)).toMatchObject(lostPage)
+  await withStore(harmed, async (store) => {
+    const session = await store.session('talk')
+    for (let i = 0; i < 12; i++) await session.append({ role: 'user', content: LONG })
+  })
+  expect(readdirSync(dirname(path)).filter((name) => name.endsWith('.jsonl')).length).toBeGreaterThan(1)
+  expect(await examine(harmed)).toMatchObject(lostPage)
 })
 
 test('a deleted last segment has vanished from its own file, and an accepted loss names that file too', async () => {

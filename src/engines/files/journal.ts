@@ -1,6 +1,5 @@
 /**
- * One journal on a disk. The steps of docs/format.md that touch the disk are here: compare-and-append, the barrier for readers, making
- * the next segment. What the lines mean is decided by whoever calls.
+ * One journal on a disk: the steps of docs/format.md that touch the disk. What the lines mean is for the caller to decide.
  *
  * If the process dies in `append`: before the write, nothing happened; inside or after it, lines that stand whole at their position
  * count, for every reader, whether or not they were acknowledged; a torn line is spoiled by the next lead-in.
@@ -128,16 +127,12 @@ export class FilesJournal implements Journal {
   sync(segment: number): Promise<boolean> {
     return this.#parts.track(async () => {
       const open = this.#holdNow(segment) ?? (await this.#hold(segment))
-      if (open === undefined) return true
-      try {
-        return await open.sync()
-      } catch (error) {
-        if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
-        throw error
-      } finally {
-        open.release()
-      }
+      return open === undefined || this.#using(open, () => open.sync())
     })
+  }
+
+  announce(): Promise<void> {
+    return this.#parts.track(() => this.#announced(undefined))
   }
 
   roll(first: number, preamble: Uint8Array, { urgent = false }: { readonly urgent?: boolean } = {}): Promise<void> {
@@ -146,17 +141,12 @@ export class FilesJournal implements Journal {
       if (isNew) await this.#parts.directories.make(`sessions/${this.name}`)
       const open = await this.#create(first)
       if (open === undefined) throw new HoldfastError('UNAVAILABLE', 'The journal went away while its next segment was made.')
-      try {
+      await this.#using(open, async () => {
         const { end, written } = await this.#ensurePreamble(open, preamble, urgent)
         if (written) this.#made = first
         open.see(end)
         await open.sync()
-      } catch (error) {
-        if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
-        throw error
-      } finally {
-        open.release()
-      }
+      })
       this.#parts.segments.forgetBefore(this.#directory, first)
       // Otherwise the seal in front of it was announced.
       if (isNew) await this.#announced(undefined)
@@ -388,7 +378,18 @@ export class FilesJournal implements Journal {
     return synced
   }
 
-  /** Tells others that the journal changed, and waits for that and for the disk, whatever becomes of either. */
+  async #using<T>(open: Segment, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (open.poisoned) this.#parts.segments.discard(this.#directory, open)
+      throw error
+    } finally {
+      open.release()
+    }
+  }
+
+  /** Announces that the journal changed, and waits for that and for the disk, even if one of them fails. */
   async #announced(synced: Promise<boolean> | undefined): Promise<void> {
     const { feed, exclusive } = this.#parts
     try {
