@@ -173,12 +173,13 @@ export class ChangeReader {
     let waiting = carried.map((found): Counted => ({ ...found, kind: 'counted', carried: true }))
     for (;;) {
       const chunk = await this.#journal.read(fold.segment, this.#next)
-      if (chunk === undefined || chunk.next === this.#next) break
+      if (chunk === undefined) break
       if (chunk.opened !== this.#opened) {
         await this.#checkIdentity(chunk.opened)
         // It was read before the check: the file may have been another session's, and moved back since.
         continue
       }
+      if (chunk.next === this.#next) break
       await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.carry(error))
       const verdicts = chunk.lines.map((line) => fold.judge(line))
       // What its seal says may not be on the disk is carried before it is shown.
