@@ -1,6 +1,6 @@
 /**
  * A journal as its readers see it: a segment whose file belongs to another session reads as an empty one. So its lines are missing, and nothing of the
- * other session is shown. Whoever loads the end of a journal compares that with its name, too (loss.ts), and says so.
+ * other session is shown. A tail compares the end of a journal with its name, too, and reports the loss (loss.ts).
  */
 import type { Appended, AppendOptions, Chunk, Engine, Journal, Vanished } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'

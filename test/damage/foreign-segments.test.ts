@@ -1,4 +1,4 @@
-/** Early segments of two sessions, exchanged: nobody is shown what belongs to the other session, and each answer says what is missing. */
+/** Early segments of two sessions, exchanged: no answer shows what belongs to the other session, and each one reports what is missing. */
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
