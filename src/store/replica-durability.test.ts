@@ -169,8 +169,12 @@ test('a duplicate is answered once its record is announced: its writer may have 
   gate.open()
   expect(await answer).toBe('the first outcome')
   over.announce = () => Promise.reject(new HoldfastError('UNAVAILABLE', 'The feed cannot be written.'))
+  // It was announced, and nothing was written since.
+  expect(await one.submit(duplicate)).toBe('the first outcome')
+  await elsewhere().submit(write('more'))
   await expect(one.submit(duplicate)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' })
-  expect(await one.submit(look)).toEqual(['theirs'])
+  await expect(one.submit(refuse)).rejects.toBe(refusal)
+  expect(await one.submit(look)).toEqual(['theirs', 'more'])
 })
 
 describe('a sync that fails', () => {

@@ -27,7 +27,7 @@ import { type Damage, type IsNamed, type Loss, lossError } from './loss.ts'
 import type { Model } from './model.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { type PlacedGroup, Tail } from './tail.ts'
-import { decide, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
+import { decide, isDuplicate, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -245,7 +245,8 @@ export class Replica<S> {
       if (plan.placed.length === 0) {
         // What was loaded after it was asked for is as new as it must be.
         if (!(fleeting && loadedNow) && (await tail.pull())) continue
-        if (!fleeting) await tail.unsynced.sync({ announces: writes })
+        if (!fleeting) await tail.unsynced.sync()
+        if (plan.planned.some(isDuplicate)) await tail.unsynced.announce(tail.end)
         plan.planned.forEach(settle)
         return waiting.slice(plan.planned.length)
       }

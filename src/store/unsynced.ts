@@ -9,6 +9,8 @@ export class Unsynced {
   barrier = true
   /** A sync failed: lines from here on may not be on the disk, though they can be read. */
   suspectFrom: number | undefined
+  /** Up to where this process has announced what others wrote. */
+  #announced = -1
 
   constructor(journal: Journal) {
     this.#journal = journal
@@ -30,17 +32,22 @@ export class Unsynced {
     this.#segments.clear()
   }
 
-  /** `announces`: for the answer to a duplicate, whose record another process may have written and died before it announced that. */
-  async sync({ announces = false } = {}): Promise<void> {
+  async sync(): Promise<void> {
     for (const segment of [...this.#segments].sort((a, b) => a - b)) {
       this.barrier = await this.#journal.sync(segment)
       this.#segments.delete(segment)
     }
+  }
+
+  /** Another process may have written up to this position, and died before it announced that. */
+  async announce(end: number): Promise<void> {
+    if (end <= this.#announced) return
     try {
-      if (announces) await this.#journal.announce?.()
+      await this.#journal.announce?.()
     } catch (error) {
       throw withOutcomeUnknown(error)
     }
+    this.#announced = end
   }
 
   /** True if this error is a failed sync. Then the lines that it was for are suspect. */

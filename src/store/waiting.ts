@@ -51,6 +51,11 @@ export function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<un
   }
 }
 
+/** The first outcome of a call that was repeated. */
+export function isDuplicate<S>({ waiting: { operation }, decision }: Planned<S>): boolean {
+  return decision.write === undefined && !('refuse' in decision) && operation.readOnly !== true && operation.fleeting !== true
+}
+
 export function settle<S>({ waiting, decision, place }: Planned<S>): void {
   if ('refuse' in decision) waiting.reject(decision.refuse)
   else if (decision.write === undefined) waiting.resolve(decision.answer)
