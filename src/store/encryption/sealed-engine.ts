@@ -3,12 +3,13 @@
  * them here gets with each what opens it, and whoever writes has what seals. Keys are fetched while lines are read, so that nobody who
  * looks into one has to wait for it.
  */
-import type { Appended, AppendOptions, Changes, Chunk, Engine, Journal, Oddity, Supports, Vanished } from '../../engine/port.ts'
+import type { Changes, Chunk, Engine, Journal, Oddity, Supports } from '../../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
 import type { CheckpointDraft, Line } from '../../record/line.ts'
 import type { Draft } from '../../record/record.ts'
 import type { Open, Sealing } from '../../record/sealing.ts'
 import { NO_DIGEST } from '../../session/keys.ts'
+import { JournalWrapper } from '../journal-wrapper.ts'
 import type { Keyring } from './keyring.ts'
 import type { SessionKey } from './session-key.ts'
 
@@ -73,27 +74,18 @@ const SEALED = /"sealed":"([0-9a-f]{32})"/
 /** Lines that are never sealed, and say nothing that a key is needed for. */
 const UNSEALED = /"type":"segment\.sealed"/
 
-class SealedJournal implements Journal {
-  readonly name: string
-  readonly sealing: Sealing
-  readonly #inner: Journal
+class SealedJournal extends JournalWrapper {
   readonly #keyring: Keyring
   /** Segments with lines from before the store was encrypted: id files have their digests as they are. */
   readonly #mixed = new Set<number>()
 
   constructor(inner: Journal, keyring: Keyring) {
-    this.name = inner.name
-    this.#inner = inner
+    super(inner, sealingOf(inner.name, keyring))
     this.#keyring = keyring
-    this.sealing = sealingOf(inner.name, keyring)
   }
 
-  segments(): Promise<number[]> {
-    return this.#inner.segments()
-  }
-
-  async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {
-    const chunk = await this.#inner.read(segment, from, limit)
+  override async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {
+    const chunk = await this.inner.read(segment, from, limit)
     if (chunk === undefined || chunk.lines.length === 0) return chunk
     const openers = new Map<string, Open>()
     const lines: Line[] = []
@@ -106,24 +98,8 @@ class SealedJournal implements Journal {
     return { ...chunk, lines }
   }
 
-  append(segment: number, at: number, group: Uint8Array, options?: AppendOptions): Promise<Appended> {
-    return this.#inner.append(segment, at, group, options)
-  }
-
-  sync(segment: number): Promise<boolean> {
-    return this.#inner.sync(segment)
-  }
-
-  async announce(): Promise<void> {
-    await this.#inner.announce?.()
-  }
-
-  roll(first: number, preamble: Uint8Array, options?: { readonly urgent?: boolean }): Promise<void> {
-    return this.#inner.roll(first, preamble, options)
-  }
-
-  async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
-    const found = await this.#inner.lookup(keys, from, before)
+  override async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    const found = await this.inner.lookup(keys, from, before)
     // Hardly ever is one found: of something that is sent again.
     if (found.every((entry) => entry === undefined || entry.digest === NO_DIGEST)) return found
     const key = await this.#keyring.current(this.name, false)
@@ -134,40 +110,16 @@ class SealedJournal implements Journal {
   /** Whether the line of a key is sealed, and so its digest blinded: what was written before the store was encrypted is not. */
   async #isSealed({ at, length, digest }: KeyEntry): Promise<boolean> {
     if (digest === NO_DIGEST) return false
-    const segment = (await this.#inner.segments()).findLast((first) => first <= at)
-    const [line] = segment === undefined ? [] : ((await this.#inner.read(segment, at, length))?.lines ?? [])
+    const segment = (await this.inner.segments()).findLast((first) => first <= at)
+    const [line] = segment === undefined ? [] : ((await this.inner.read(segment, at, length))?.lines ?? [])
     return line === undefined || line.bytes.length < 3 || SEALED.test(headOf(line))
   }
 
-  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+  override remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     const key = this.#keyring.atHand(this.name)
     // A hint, and left out where it would not be what the lines say.
     if (key === undefined || this.#mixed.has(segment)) return
-    this.#inner.remember(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
-  }
-
-  overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
-    return this.#inner.overwrite(segment, at, was, line)
-  }
-
-  purge(before: number): Promise<number> {
-    return this.#inner.purge(before)
-  }
-
-  async vanished(): Promise<Vanished | undefined> {
-    return this.#inner.vanished?.()
-  }
-
-  mayHaveVanished(segment: number): boolean {
-    return this.#inner.mayHaveVanished?.(segment) === true
-  }
-
-  async reach(): Promise<number | undefined> {
-    return this.#inner.reach?.()
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close()
+    this.inner.remember(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
   }
 
   #keyOf(segment: number, line: Line): string | undefined {
