@@ -18,7 +18,7 @@ import type { Tail } from '../store/tail.ts'
 import { checkFamily, loadedTail } from './family.ts'
 import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './lines.ts'
-import { acceptedProblems, isExplained, isInside, lossProblem } from './loss.ts'
+import { acceptedProblems, isExplained, isInside, lossProblem, noticedProblems } from './loss.ts'
 import { type Owner, ownerOf } from './owner.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
@@ -138,6 +138,7 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
   const lines = new LineCheck(engine, journal, state, false)
   const held: Problem[] = []
   for await (const problem of lines.run()) if (isDamage(problem.kind)) held.push(problem)
+  held.push(...noticedProblems(state, held, await journal.segments()))
   return held.every((problem) => isAcknowledged(lines, problem, state))
 }
 
@@ -158,6 +159,7 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
       if (isDamage(problem.kind)) held.push(problem)
       else yield problem
     }
+    if (state !== undefined) held.push(...noticedProblems(state, held, await engine.journal(name).segments()))
     for (const problem of held.splice(0))
       yield isAcknowledged(lines, problem, state) ? { kind: 'acknowledged', place: problem.place } : problem
     if (state !== undefined) yield* acceptedProblems(state, await engine.journal(name).segments())

@@ -27,6 +27,10 @@ const KINDS = {
     'Zeros stand where a record stood: if the power failed here, it had not been acknowledged; otherwise restore the session from a backup.',
   ],
   'missing-record': ['damage', 'A record that stood here is gone without a trace: restore the session from a backup.'],
+  'missing-message': [
+    'damage',
+    'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Review it with `holdfast tree <id>`, then run `holdfast doctor <id> --repair`.',
+  ],
   'missing-segment': ['damage', 'Segments of this session are gone: restore their files from a backup.'],
   'cut-short': ['damage', 'The end of this segment is gone: restore the file from a backup.'],
   vanished: [

@@ -23,6 +23,16 @@ export function acceptedProblems({ accepted }: Pick<SessionState, 'accepted'>, s
   return vanishedIn(accepted).map((gap) => ({ kind: 'acknowledged', place: placeOf(gap, segments) }))
 }
 
+/** Losses that a writer noticed, where nothing else shows them: their lines were restored after other messages had taken their depths. */
+export function noticedProblems(
+  { noticed }: Pick<SessionState, 'noticed'>,
+  found: readonly Problem[],
+  segments: readonly number[],
+): Problem[] {
+  const hidden = noticed.filter((gap) => !found.some(({ place }) => overlaps(gap, stretchOf(place))))
+  return hidden.map((gap) => ({ kind: 'missing-message', place: placeOf(gap, segments) }))
+}
+
 interface Losses {
   readonly loss: Loss | undefined
   readonly accepted: readonly AcceptedGap[]

@@ -24,6 +24,7 @@ const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
   'rotten',
   'lost-page',
   'missing-record',
+  'missing-message',
   'missing-segment',
   'cut-short',
   'wrong-checkpoint',

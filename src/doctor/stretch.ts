@@ -97,7 +97,9 @@ export class Stretch {
     const fits = this.prev === undefined || prev === this.prev
     const open = this.#close(!fits)
     const unexplained = open.filter(({ copy }) => !copy)
-    this.#first = twice !== undefined && fits ? spoiledIn(unexplained, firstCopy(twice), twice.at) : []
+    const first = twice === undefined ? [] : spoiledIn(unexplained, firstCopy(twice), twice.at)
+    // If a record is missing and nothing else is spoiled, this is that record.
+    this.#first = fits || first.length < unexplained.length ? first : []
     for (const spoiled of this.#first) spoiled.copy = true
     this.#second = twice === undefined ? undefined : { ...secondCopy(twice), crc }
     // If this is the second copy and the first one is spoiled, the next record names the crc of the first.
@@ -170,9 +172,12 @@ function isSame(state: SessionState, other: SessionState): boolean {
   return isDeepStrictEqual({ ...asRemembered(state, other), purged: other.purged }, other)
 }
 
-/** Checkpoints of older software do not have what was accepted. That is not damage. */
-function asRemembered(state: SessionState, { accepted }: SessionState): SessionState {
-  return accepted.length === 0 ? { ...state, accepted } : state
+/**
+ * Checkpoints of older software do not have what was accepted. That is not damage. And what was noticed as lost just before a checkpoint only the
+ * checkpoint says.
+ */
+function asRemembered(state: SessionState, { noticed, accepted }: SessionState): SessionState {
+  return accepted.length === 0 ? { ...state, noticed, accepted } : { ...state, noticed }
 }
 
 /** Whether what stood here stands again elsewhere. A spoiled stretch may begin before the first line that was lost in it. */

@@ -50,6 +50,7 @@ export type RecordType =
   | 'usage.recorded'
   | 'share.granted'
   | 'share.revoked'
+  | 'damage.noticed'
   | 'damage.acknowledged'
   | 'segment.sealed'
   | 'checkpoint'
@@ -118,6 +119,7 @@ const COPIES: Readonly<Record<RecordType, 1 | 2>> = {
   'usage.recorded': 2,
   'share.granted': 2,
   'share.revoked': 2,
+  'damage.noticed': 2,
   'damage.acknowledged': 2,
   'segment.sealed': 1,
   checkpoint: 1,

@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<string, DamageReason>> = {
   rotten: 'rotten',
   'lost-page': 'zeros',
   'missing-record': 'missing',
+  'missing-message': 'missing',
   'missing-segment': 'missing',
   'cut-short': 'missing',
 }

@@ -6,12 +6,14 @@ import type { Counted } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { withAccepted } from './accepted.ts'
 import { archivedOf, branchTo, heldOf, isTip, isWhole, merged, samePoint } from './branch.ts'
+import { withNoticed } from './noticed.ts'
 import type {
   CommitFailed,
   CommitFinished,
   CommitLeased,
   CommitRequested,
   DamageAcknowledged,
+  DamageNoticed,
   Description,
   EntryPut,
   ForkGranted,
@@ -39,6 +41,7 @@ const BACKGROUND: ReadonlySet<string> = new Set([
   'usage.recorded',
   'fork.granted',
   'fork.released',
+  'damage.noticed',
   'damage.acknowledged',
   'segment.sealed',
 ])
@@ -72,6 +75,7 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['usage.recorded', usageRecorded],
   ['share.granted', shareGranted],
   ['share.revoked', shareRevoked],
+  ['damage.noticed', (state, record) => withNoticed(state, payloadOf<DamageNoticed>(record))],
   ['damage.acknowledged', (state, record, counted) => withAccepted(state, payloadOf<DamageAcknowledged>(record), counted)],
   ['segment.sealed', (state, record) => (record.why === 'purge' && state.status === 'deleted' ? purged(state) : state)],
 ])

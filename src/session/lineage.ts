@@ -1,7 +1,7 @@
 /** What a fork begins with: the branch of its parent, and the archives that hold some of it. Nothing is copied but where it stands. */
 import { archivedOf, branchTo, common, PAST } from './branch.ts'
 import type { SessionCreated } from './records.ts'
-import type { Past, Point, SessionState } from './state.ts'
+import type { NoticedGap, Past, Point, SessionState } from './state.ts'
 
 /** The part of `session.created` that makes a session a fork of another one, at a point of it. */
 export function inheritedFrom(
@@ -11,7 +11,14 @@ export function inheritedFrom(
 ): Pick<SessionCreated, 'past' | 'tokens' | 'archives' | 'replaced'> {
   const branch = branchTo(state, point)
   const end = Number.parseInt(state.version, 10)
-  const own = branch.filter(({ run }) => run !== PAST).map((stretch): Past => ({ ...stretch, session, born: state.born, end }))
+  const own = branch
+    .filter(({ run }) => run !== PAST)
+    .map((stretch, i, all): Past => {
+      const piece = { ...stretch, session, born: state.born, end }
+      const noticed = noticedIn(state, all[i - 1]?.last ?? -1, stretch.last)
+      const [lowest] = noticed
+      return lowest === undefined ? piece : { ...piece, first: Math.min(stretch.first, lowest.position), noticed }
+    })
   const inherited = pastUpTo(state.past, branch.find(({ run }) => run === PAST)?.to ?? 0)
   // A session with no message on the branch may still have replaced some that it inherited.
   const none: Past = { run: PAST, from: point.n, to: point.n, first: 0, last: 0, session, born: state.born, end }
@@ -28,6 +35,11 @@ export function inheritedFrom(
     ...(archives.length > 0 ? { archives } : {}),
     ...(state.replaced > 0 ? { replaced: state.replaced } : {}),
   }
+}
+
+/** What was noticed as lost after one message and before another. */
+function noticedIn({ noticed }: SessionState, after: number, before: number): readonly NoticedGap[] {
+  return noticed.filter(({ position }) => position > after && position < before)
 }
 
 /** The pieces of a past, cut behind its first messages. Those that hold none of them are empty. */

@@ -2,15 +2,20 @@
 import type { JsonObject } from '../record/record.ts'
 import { apply } from './fold.ts'
 import { keysOf, keysOfMade, madeIds, sentKeys } from './keys.ts'
-import { INITIAL, type SessionState } from './state.ts'
+import { unnoticed } from './noticed.ts'
+import { INITIAL, type NoticedGap, type SessionState } from './state.ts'
 
 export const sessionModel = {
   initial: INITIAL,
   apply,
-  checkpoint: ({ accepted, ...state }: SessionState): JsonObject =>
-    (accepted.length === 0 ? state : { ...state, accepted }) as unknown as JsonObject,
+  checkpoint: ({ noticed, accepted, ...state }: SessionState): JsonObject =>
+    ({ ...state, ...(noticed.length === 0 ? {} : { noticed }), ...(accepted.length === 0 ? {} : { accepted }) }) as unknown as JsonObject,
   /** A field that an older version did not write has its initial value. */
   restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
+  notice: (state: SessionState, lost: readonly NoticedGap[]) => {
+    const payload = unnoticed(state, lost)
+    return payload === undefined ? undefined : { type: 'damage.noticed' as const, payload: payload as unknown as JsonObject }
+  },
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
   identity: ({ space, id }: SessionState) => (space === null || id === null ? undefined : { space, id }),
   // Segments before the incarnation are purged sooner or later, and those that an accepted loss took are not missed again.

@@ -3,7 +3,7 @@
  * is absolute; no payload says "the current one". A field that is absent was not part of the operation; null takes a value away.
  */
 import type { Json, JsonObject } from '../record/record.ts'
-import type { AcceptedGap, Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
+import type { AcceptedGap, Archive, NoticedGap, Parent, Past, Point, Run, Stretch } from './state.ts'
 
 /** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
 export interface Keyed {
@@ -223,6 +223,11 @@ export interface ShareGranted extends Keyed {
   readonly expiresAt: string | null
   /** Shows no secrets. */
   readonly redact?: boolean
+}
+
+/** What its writer could not read after the last message: the next message takes the place of what was lost there. */
+export interface DamageNoticed {
+  readonly gaps: readonly NoticedGap[]
 }
 
 export interface DamageAcknowledged {

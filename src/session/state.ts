@@ -67,6 +67,8 @@ export interface SessionState {
   readonly usage: readonly Usage[]
   /** A record of a type that this software does not know counted here: it must not make checkpoints that would forget it. */
   readonly unknown: boolean
+  /** Losses that no gap between depths shows. A checkpoint has this field only if there is one, as the next. */
+  readonly noticed: readonly NoticedGap[]
   /** Losses that a person has reviewed. A checkpoint has this field only if there is one, so that older checkpoints keep their bytes. */
   readonly accepted: readonly AcceptedGap[]
 }
@@ -74,14 +76,18 @@ export interface SessionState {
 /** Why something that was written cannot be read. `vanished`: its bytes are no longer there. `identity`: the file belongs to another session. */
 export type DamageReason = 'rotten' | 'zeros' | 'missing' | 'vanished' | 'identity'
 
-/** A loss that a person has reviewed: the session continues without what was there. */
-export interface AcceptedGap {
+/** A loss after what was the last message then. How many messages it took is unknown, because the next one has the depth of the first of them. */
+export interface NoticedGap {
   /** The positions that were lost: from here up to `to`. */
   readonly position: number
   readonly to: number
+  readonly reason: DamageReason
+}
+
+/** A loss that a person has reviewed: the session continues without what was there. */
+export interface AcceptedGap extends NoticedGap {
   /** How many messages were lost; null if unknown. */
   readonly count: number | null
-  readonly reason: DamageReason
   /** The time of the last record before the gap; null if unknown. */
   readonly since: string | null
 }
@@ -127,6 +133,8 @@ export interface Past extends Stretch {
   /** The incarnation of that session, and how far its journal reached when it was forked: later replacements are not inherited. */
   readonly born: number
   readonly end: number
+  /** What was noticed as lost before its last record. */
+  readonly noticed?: readonly NoticedGap[]
 }
 
 export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
@@ -241,6 +249,7 @@ export const INITIAL: SessionState = {
   grants: [],
   usage: [],
   unknown: false,
+  noticed: [],
   accepted: [],
 }
 
@@ -281,6 +290,7 @@ export function changed(state: SessionState, changes: Partial<SessionState>): Se
     grants: state.grants,
     usage: state.usage,
     unknown: state.unknown,
+    noticed: state.noticed,
     accepted: state.accepted,
   }
   return Object.assign(copy, changes)

@@ -4,21 +4,17 @@
  *
  * If the process dies before the write, nothing happened. After it, the loss is accepted, and the next writer makes the segment.
  */
-import { type Clock, isoTime } from '../engine/clock.ts'
-import type { Ids } from '../engine/ids.ts'
-import type { Journal } from '../engine/port.ts'
+import { isoTime } from '../engine/clock.ts'
 import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { Draft } from '../record/record.ts'
 import { nextEpoch } from '../record/watermark.ts'
 import { type Loss, lossError } from './loss.ts'
+import { noticeBody, sealBody, type Writer } from './own-records.ts'
 import type { Tail } from './tail.ts'
 
-export interface Acceptance<S> {
-  readonly journal: Journal
+export interface Acceptance<S> extends Writer {
   readonly tail: Tail<S>
-  readonly clock: Clock
-  readonly ids: Ids
   /** How often others may write first. */
   readonly races: number
   readonly describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>
@@ -64,13 +60,15 @@ async function untilNothingIsLost<S>(acceptance: Acceptance<S>, onAccepted: (los
 }
 
 /** False if another process wrote first. */
-async function place<S>({ journal, tail, clock, ids, describe }: Acceptance<S>, loss: Loss): Promise<boolean> {
+async function place<S>(acceptance: Acceptance<S>, loss: Loss): Promise<boolean> {
+  const { journal, tail, clock, ids, describe } = acceptance
   await journal.sealing?.ready()
   const now = clock.now()
-  const [at, next] = [isoTime(now), nextEpoch(loss.to, tail.end)]
   const group = new Group(tail.end, tail.prev)
-  group.add(encodeBody({ id: ids.next(now), at, ...describe(tail.state, loss) }, journal.sealing))
-  group.add(encodeBody({ id: ids.next(now), at, type: 'segment.sealed', payload: { why: 'damage accepted', next } }))
+  const notice = noticeBody(acceptance, tail.notice)
+  if (notice !== undefined) group.add(notice)
+  group.add(encodeBody({ id: ids.next(now), at: isoTime(now), ...describe(tail.state, loss) }, journal.sealing))
+  group.add(sealBody(acceptance, 'damage accepted', { next: nextEpoch(loss.to, tail.end) }))
   const options = { hurry: true, urgent: true, accepting: true, opened: tail.opened }
   const { moved, placed, refusal } = await journal.append(tail.segment, tail.end, group.bytes, options)
   if (refusal !== undefined) throw refusal

@@ -26,12 +26,12 @@ export class BranchDamage {
 
   /** The places of an answer that met these gaps and covers these positions. `lost`: what is known to be lost elsewhere. */
   async places(gaps: readonly Gap[], within: readonly [number, number], lost?: readonly LostStretch[]): Promise<DamagedPlace[]> {
-    const { accepted, head } = this.#state
+    const { noticed, accepted, head } = this.#state
     const known = lost ?? (await this.#lostInTail())
-    if (gaps.length === 0 && known.length === 0 && accepted.length === 0) return []
+    if (gaps.length === 0 && known.length === 0 && noticed.length === 0 && accepted.length === 0) return []
     const missing: MissingMessages[] = []
     for (const gap of gaps.toSorted((a, b) => a.from - b.from)) missing.push(await this.#located(gap))
-    return damagedPlaces({ gaps: missing, lost: known, accepted, within, head: head.at?.[0] ?? -1 })
+    return damagedPlaces({ gaps: missing, lost: known, noticed, accepted, within, head: head.at?.[0] ?? -1 })
   }
 
   /** Records that cannot be read, by their positions: they hold no message that the answer lacks. */
@@ -98,11 +98,14 @@ export class BranchDamage {
       .map(({ at, length, as }) => ({ position: at, to: at + length, reason: reasonOf(as), since }))
   }
 
-  async #located({ piece, from, to, before, next }: Gap): Promise<MissingMessages> {
-    const between = [before?.end ?? piece.first, next?.at ?? piece.last + 1] as const
+  async #located({ piece, from, to, before, next, noticed }: Gap): Promise<MissingMessages> {
+    const between =
+      noticed === undefined
+        ? ([before?.end ?? piece.first, next?.at ?? piece.last + 1] as const)
+        : ([noticed.position, noticed.to] as const)
     const found = await firstLostBetween(this.#journals.journal(piece.journal), ...between)
     const plain = { position: between[0], to: between[1], reason: 'missing' as const, since: before?.record.at }
-    const count = to - from
+    const count = noticed === undefined ? to - from : null
     if (piece.journal === this.#session) return { ...(found ?? plain), count, between }
     const { foreign, gone, accepted } = await this.#journals.condition(piece.journal)
     const reason = foreign ? 'identity' : (found?.reason ?? gone?.reason ?? plain.reason)

@@ -1,5 +1,7 @@
 /** The damage that was met in a journal up to where it was read, and what the records after it say about it. */
 import type { Counted, Damaged, JournalFold } from '../record/fold.ts'
+import type { NoticedGap } from '../session/state.ts'
+import { reasonOf } from './damage-scan.ts'
 import type { Damage } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 
@@ -9,6 +11,12 @@ const MOST = 1000
 export class DamageSoFar {
   places: Damage[] = []
   readonly #copies = new LostCopies()
+
+  /** What was a record for certain, and cannot be read. */
+  get lost(): NoticedGap[] {
+    const inLines = this.places.filter(({ as }) => as === 'rotten' || as === 'zeros' || as === 'missing')
+    return inLines.filter(({ checksum, isMissed }) => checksum !== undefined || isMissed === true).map(stretchOf)
+  }
 
   /** Whether a spoiled line is the second copy of the record before it: that one can be read. */
   isCopy(damaged: Damaged): boolean {
@@ -25,6 +33,7 @@ export class DamageSoFar {
   /** The next record that counted. `prev`: the checksum of the one before it, which was at `last`. */
   count(counted: Counted, prev: string, last: number): void {
     if (!counted.carried && !this.#copies.mayDiffer) this.#decide(counted.record.prev !== prev, last)
+    if (counted.carried) this.places = this.places.filter((one) => !isCarried(one, counted))
     const copy = this.#copies.count(counted, this.places)
     if (copy !== undefined) this.places = this.places.filter((one) => one !== copy)
   }
@@ -44,4 +53,13 @@ export class DamageSoFar {
     if ((this.places.at(-1)?.at ?? -1) <= after) return
     this.places = this.places.map((one) => (one.at > after ? { ...one, isMissed: one.isMissed ?? isMissed } : one))
   }
+}
+
+/** Whether a later segment carries all that was lost in a place. It carries every line from some position on, but for seals. */
+function isCarried({ at, as }: Damage, carried: Counted): boolean {
+  return as === 'rotten' ? carried.at === at : carried.at <= at
+}
+
+function stretchOf({ at, length, as }: Damage): NoticedGap {
+  return { position: at, to: at + length, reason: reasonOf(as) }
 }

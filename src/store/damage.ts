@@ -74,6 +74,6 @@ function lossReport({ from, to, as }: Loss, segments: readonly number[]): Damage
 /** What a replica knows to be damaged, as answers report it. A torn tail is not among it: it was never acknowledged. */
 export function knownPlaces({ damage, known }: Pick<Replica<SessionState>, 'damage' | 'known'>): DamagedPlace[] {
   const lost = damage.flatMap(({ at, length, as }) => (as === 'torn' ? [] : [{ position: at, to: at + length, reason: as }]))
-  const accepted = known?.accepted ?? []
-  return damagedPlaces({ gaps: [], lost, accepted, within: [-1, Number.POSITIVE_INFINITY], head: -1 })
+  const { noticed = [], accepted = [] } = known ?? {}
+  return damagedPlaces({ gaps: [], lost, noticed, accepted, within: [-1, Number.POSITIVE_INFINITY], head: -1 })
 }

@@ -9,7 +9,7 @@ function gap(position: number, more: Partial<MissingMessages> = {}): MissingMess
 }
 
 function places(damages: Partial<Damages>) {
-  return damagedPlaces({ gaps: [], lost: [], accepted: [], within: EVERYWHERE, head: 1000, ...damages })
+  return damagedPlaces({ gaps: [], lost: [], noticed: [], accepted: [], within: EVERYWHERE, head: 1000, ...damages })
 }
 
 const accepted: AcceptedGap = { position: 300, to: 350, count: null, reason: 'rotten', since: null }

@@ -1,11 +1,12 @@
 /**
- * What an answer reports as damaged. Three sources are put together, and each loss is reported once:
+ * What an answer reports as damaged. Four sources are put together, and each loss is reported once:
  *
  *   gaps       messages that the answer lacks, by their depths: the count is exact
  *   lost       stretches of the journal in which a record was lost that may have held anything
+ *   noticed    losses that a writer wrote down, because later messages hide them: the count is unknown
  *   accepted   losses that a person has reviewed: they mark the others, and stay in every answer that covers them
  */
-import type { AcceptedGap, DamageReason } from '../session/state.ts'
+import type { AcceptedGap, DamageReason, NoticedGap } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 
 /** A stretch of positions in which something was lost. */
@@ -19,7 +20,8 @@ export interface LostStretch {
 
 /** Messages that are missing, and where. */
 export interface MissingMessages extends LostStretch {
-  readonly count: number
+  /** Null if unknown. */
+  readonly count: number | null
   /** Where the messages before and after it are: whatever is lost between them is this very loss. */
   readonly between: readonly [number, number]
   /** Of what a fork inherits: the session whose journal it is, and whether that session has accepted it. */
@@ -30,6 +32,7 @@ export interface MissingMessages extends LostStretch {
 export interface Damages {
   readonly gaps: readonly MissingMessages[]
   readonly lost: readonly LostStretch[]
+  readonly noticed: readonly NoticedGap[]
   readonly accepted: readonly AcceptedGap[]
   /** The positions of this session's own journal that the answer covers, without these two. */
   readonly within: readonly [number, number]
@@ -38,9 +41,13 @@ export interface Damages {
 }
 
 /** The places to report: first those that are inherited, then the session's own, in the order of their positions. */
-export function damagedPlaces({ gaps, lost, accepted, within: [low, high], head }: Damages): DamagedPlace[] {
+export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [low, high], head }: Damages): DamagedPlace[] {
   const isCovered = ({ position, reason }: { position: number; reason: DamageReason }): boolean =>
     (position > low && position < high) || (high === Number.POSITIVE_INFINITY && (reason === 'vanished' || reason === 'identity'))
+  const isAmong = ({ position, to }: NoticedGap, others: readonly NoticedGap[]): boolean =>
+    others.some((other) => overlaps(other, [position, to]))
+  // What was noticed stays lost for this branch, also if its bytes are there again.
+  const lost: LostStretch[] = [...found, ...noticed.filter((one) => !isAmong(one, found))]
   const inherited = gaps.filter(({ session }) => session !== undefined)
   const own = gaps.filter(({ session }) => session === undefined)
   const isInGap = (one: { position: number; to: number }): boolean => own.some(({ between }) => overlaps(one, between))
@@ -57,12 +64,12 @@ export function damagedPlaces({ gaps, lost, accepted, within: [low, high], head 
     .map((one) =>
       placeOf(
         one,
-        countOf(one, head),
+        isAmong(one, noticed) ? null : countOf(one, head),
         accepted.find((known) => overlaps(known, [one.position, one.to])),
       ),
     )
   const known = accepted
-    .filter((one) => isCovered(one) && !isInGap(one) && !lost.some(({ position, to }) => overlaps(one, [position, to])))
+    .filter((one) => isCovered(one) && !isInGap(one) && !isAmong(one, lost))
     .map((one) => placeOf({ ...one, since: one.since ?? undefined }, one.count ?? countOf(one, head), one))
   return [
     ...inherited.map((gap) => ({ ...placeOf(gap, gap.count, undefined), ...(gap.accepted === true ? { accepted: true as const } : {}) })),

@@ -3,7 +3,7 @@
  * depth that no record has was lost with its record, so the number of lost messages is exact.
  */
 import type { MessagesAppended } from '../session/records.ts'
-import type { Stretch } from '../session/state.ts'
+import type { NoticedGap, Stretch } from '../session/state.ts'
 import type { Found } from './records.ts'
 
 /** A stretch as it lies in one journal. */
@@ -13,13 +13,16 @@ export interface Piece extends Stretch {
   readonly place: number
   /** The run that it counts as in this session. */
   readonly as: number
+  /** Of a piece of the past: what was noticed as lost in it. */
+  readonly noticed?: readonly NoticedGap[]
 }
 
-/** Messages that cannot be read: those of depth `from` + 1 to `to`. */
+/** Messages that cannot be read: those of depth `from` + 1 to `to`, or what was noticed as lost, which has no depth. */
 export interface Gap {
   readonly piece: Piece
   readonly from: number
   readonly to: number
+  readonly noticed?: NoticedGap
   /** The records with messages around it; undefined at the border of the piece. */
   readonly before: Found | undefined
   readonly next: Found | undefined
@@ -43,7 +46,8 @@ export class DepthGaps {
   forward(found: Found): Gap | undefined {
     const { n, messages } = found.record as unknown as MessagesAppended
     const to = Math.min(n, this.#to)
-    const gap = to > this.#from ? this.#gap(this.#from, to, this.#last, found) : undefined
+    const noticed = (): Gap | undefined => this.#noticed(this.#from, this.#last?.at ?? this.#piece.first, found.at)
+    const gap = to > this.#from ? this.#gap(this.#from, to, this.#last, found) : noticed()
     this.#from = Math.max(this.#from, Math.min(n + messages.length, this.#to))
     this.#last = found
     return gap
@@ -53,7 +57,8 @@ export class DepthGaps {
   backward(found: Found): Gap | undefined {
     const { n, messages } = found.record as unknown as MessagesAppended
     const from = Math.max(n + messages.length, this.#from)
-    const gap = from < this.#to ? this.#gap(from, this.#to, found, this.#last) : undefined
+    const noticed = (): Gap | undefined => this.#noticed(from, found.at, this.#last?.at ?? this.#piece.last)
+    const gap = from < this.#to ? this.#gap(from, this.#to, found, this.#last) : noticed()
     this.#to = Math.min(this.#to, Math.max(n, this.#from))
     this.#last = found
     return gap
@@ -65,7 +70,14 @@ export class DepthGaps {
   }
 
   endBackward(): Gap | undefined {
-    return this.#from < this.#to ? this.#gap(this.#from, this.#to, undefined, this.#last) : undefined
+    if (this.#from < this.#to) return this.#gap(this.#from, this.#to, undefined, this.#last)
+    return this.#last === undefined ? undefined : this.#noticed(this.#from, this.#piece.first, this.#last.at)
+  }
+
+  /** What was noticed as lost between two positions, after the message of a depth. */
+  #noticed(depth: number, from: number, to: number): Gap | undefined {
+    const noticed = this.#piece.noticed?.find(({ position }) => position >= from && position < to)
+    return noticed === undefined ? undefined : { ...this.#gap(depth, depth, undefined, undefined), noticed }
   }
 
   #gap(from: number, to: number, before: Found | undefined, next: Found | undefined): Gap {

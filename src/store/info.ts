@@ -43,8 +43,10 @@ export interface SessionInfo {
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
   const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head } = state
-  const open = damage.filter(({ at, length }) => !state.accepted.some((gap) => overlaps(gap, [at, at + length])))
-  const alive = state.id === null || isDamaged(open) ? 'damaged' : 'ok'
+  const isOpen = (from: number, to: number): boolean => !state.accepted.some((gap) => overlaps(gap, [from, to]))
+  const isHurt =
+    isDamaged(damage.filter(({ at, length }) => isOpen(at, at + length))) || state.noticed.some(({ position, to }) => isOpen(position, to))
+  const alive = state.id === null || isHurt ? 'damaged' : 'ok'
   return {
     id,
     status: state.status === 'deleted' ? 'deleted' : alive,

@@ -1,7 +1,8 @@
 /** What a replica keeps of a journal. Pure: a state is a value, and the same records give the same state in every process. */
 import type { Counted } from '../record/fold.ts'
 import type { KeyEntry, KeysOf, MadeIds } from '../record/keys.ts'
-import type { JsonObject } from '../record/record.ts'
+import type { Draft, JsonObject } from '../record/record.ts'
+import type { NoticedGap } from '../session/state.ts'
 
 interface KeysInParts {
   /** Those that a caller sent. */
@@ -20,6 +21,8 @@ export interface Model<S> {
   readonly keysOf: KeysOf
   /** The same in two parts, so that hashes are made of those only that somebody may ask for. All at once, unless given. */
   readonly keysInParts?: KeysInParts
+  /** The record with which a writer begins if it has read that something was lost, and later records would not show it. */
+  readonly notice?: (state: S, lost: readonly NoticedGap[]) => Pick<Draft, 'type' | 'payload'> | undefined
   /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
   readonly mayCheckpoint?: (state: S) => boolean
   /** Whose journal this is, as its records say it; undefined if they say nothing. */

@@ -19,14 +19,16 @@ import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 import { type Counted, countedAt, type PlacedDraft } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
-import { type Body, encodeBody, Group } from '../record/line.ts'
+import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import type { Decision, Operation } from '../session/decision.ts'
 import { acceptLoss } from './accept-loss.ts'
 import { type Damage, type IsNamed, type Loss, lossError } from './loss.ts'
 import type { Model } from './model.ts'
+import { noticeBody, sealBody } from './own-records.ts'
+import type { PlacedGroup } from './placed-group.ts'
 import { SegmentKeys } from './segment-keys.ts'
-import { type PlacedGroup, Tail } from './tail.ts'
+import { Tail } from './tail.ts'
 import { decide, isDuplicate, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
@@ -307,6 +309,12 @@ export class Replica<S> {
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
     const placed: PlacedDraft[] = []
+    const add = (body: Body): Place => {
+      const { prev } = group
+      const place = group.add(body)
+      placed.push({ draft: body.draft, place, prev })
+      return place
+    }
     const counted: Counted[] = []
     const keys = new SegmentKeys(model)
     let state = tail.state
@@ -336,20 +344,16 @@ export class Replica<S> {
         continue
       }
       if (placed.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
-      const { prev } = group
-      const place = group.add(body)
-      placed.push({ draft: body.draft, place, prev })
+      const notice = placed.length === 0 && decision.opens === undefined ? noticeBody(this.#options, tail.notice) : undefined
+      if (notice !== undefined) add(notice)
+      const place = add(body)
       urgent ||= item.operation.urgent === true
       planned.push({ waiting: item, decision, place })
     }
     const size = group.at + group.length - tail.segment
     const full = size >= Math.max(this.#limits.segmentBytes, this.#limits.segmentPerCheckpoint * tail.checkpointBytes)
     if (full) applyAll()
-    if (placed.length > 0 && full && model.mayCheckpoint?.(state) !== false) {
-      const { prev } = group
-      const body = this.#sealBody('size')
-      placed.push({ draft: body.draft, place: group.add(body), prev })
-    }
+    if (placed.length > 0 && full && model.mayCheckpoint?.(state) !== false) add(sealBody(this.#options, 'size'))
     return { group, planned, placed, counted, keys, state, urgent }
   }
 
@@ -433,18 +437,14 @@ export class Replica<S> {
     const sync = why !== 'sync failed'
     const group = new Group(tail.end, tail.prev)
     const { suspectFrom } = tail
-    group.add(this.#sealBody(why, sync || suspectFrom === undefined ? {} : { from: suspectFrom }))
+    await journal.sealing?.ready()
+    const notice = noticeBody(this.#options, tail.notice)
+    if (notice !== undefined) group.add(notice)
+    group.add(sealBody(this.#options, why, sync || suspectFrom === undefined ? {} : { from: suspectFrom }))
     const appended = await journal.append(tail.segment, tail.end, group.bytes, { hurry: true, urgent: true, sync })
     if (appended.refusal !== undefined) throw appended.refusal
     if (await tail.pull()) return
     tail.unload()
     await tail.load()
-  }
-
-  #sealBody(why: SealReason, where: { readonly from?: number; readonly next?: number } = {}): Body {
-    const { clock, ids } = this.#options
-    const now = clock.now()
-    const payload = { why, ...where }
-    return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload })
   }
 }

@@ -53,7 +53,9 @@ async function placeIn(parts: StoreParts, session: string): Promise<DamagedPlace
   // What cannot be loaded has its damage noted, too.
   if (replica.damage.length === 0) await replica.read().catch(() => undefined)
   const known = replica.damage.find(({ as }) => as === 'vanished' || as === 'identity') ?? replica.damage.find(({ as }) => as !== 'torn')
-  return known === undefined ? undefined : { position: known.at, count: null, reason: reasonOf(known.as), session }
+  if (known !== undefined) return { position: known.at, count: null, reason: reasonOf(known.as), session }
+  const [noticed] = replica.known?.noticed ?? []
+  return noticed === undefined ? undefined : { position: noticed.position, count: null, reason: noticed.reason, session }
 }
 
 /** The damage of a session that its end does not show. */

@@ -5,27 +5,19 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { checksumOfDamaged } from '../record/damaged-line.ts'
-import { type Counted, countedAt, isAcceptance, JournalFold, type PlacedDraft, type Seal } from '../record/fold.ts'
-import { encodeCheckpoint, type Group, LEAD_IN, type Line } from '../record/line.ts'
+import { type Counted, countedAt, isAcceptance, JournalFold, type Seal } from '../record/fold.ts'
+import { encodeCheckpoint, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
 import { DamageSoFar } from './damage-so-far.ts'
 import { type Damage, type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss, statedIdentity } from './loss.ts'
 import type { Model } from './model.ts'
+import { withNotice } from './own-records.ts'
+import type { PlacedGroup } from './placed-group.ts'
 import { ReadSoFar } from './read-so-far.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { startOf } from './start.ts'
 import { least, Unsynced } from './unsynced.ts'
-
-/** A group, and what it comes to if it stands. */
-export interface PlacedGroup<S> {
-  readonly group: Group
-  readonly placed: readonly PlacedDraft[]
-  /** Those of them that are in `keys` and `state` already: the last one need not be before the group stands. */
-  readonly counted: readonly Counted[]
-  readonly keys: SegmentKeys
-  readonly state: S
-}
 
 interface TailOptions {
   /** False for who needs no keys. */
@@ -116,6 +108,11 @@ export class Tail<S> {
 
   get damage(): readonly Damage[] {
     return this.#damage.places
+  }
+
+  /** What the next record must come after, because no later one would show it: losses that nothing has written down yet. */
+  get notice(): ReturnType<NonNullable<Model<S>['notice']>> {
+    return this.damage.length === 0 ? undefined : this.#model.notice?.(this.state, this.#damage.lost)
   }
 
   get loaded(): boolean {
@@ -326,7 +323,7 @@ export class Tail<S> {
         prev: this.#fold.prev,
         carries: carried.length,
         unrooted: !this.#rooted && !isAcceptance(seal),
-        state: this.#model.checkpoint(this.state),
+        state: this.#model.checkpoint(withNotice(this.#model, this.state, this.notice, this.#fold)),
       },
       sealing,
     )

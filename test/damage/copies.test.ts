@@ -4,6 +4,7 @@
  *
  * Of a type that is written once, the doctor reports damage.
  */
+import { basename } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import type { Finding } from '../../src/doctor/findings.ts'
@@ -148,7 +149,10 @@ describe.each([
         const damaged = flipped(files, path, byte)
         expect(await shown(damaged, session, masterKey), what).toEqual(await whole(session))
         const findings = await findingsOf(damaged, session, masterKey)
-        const here = findings.filter(({ offset, length }) => offset !== null && offset <= byte && byte <= offset + (length ?? 0))
+        const segment = Number.parseInt(basename(path), 10)
+        const here = findings.filter(
+          (one) => one.segment === segment && one.offset !== null && one.offset <= byte && byte <= one.offset + (one.length ?? 0),
+        )
         expect(
           here.map(({ kind }) => kind).filter((kind) => kind !== 'lost-copy' && kind !== 'torn'),
           what,

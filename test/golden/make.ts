@@ -138,18 +138,30 @@ async function failSync(store: Store, disk: MemoryDisk): Promise<void> {
   await session.append({ id: 'c3', role: 'user', content: 'Later.' })
 }
 
-/** A message that rotted, and was taken note of. */
+/** Messages that rotted, and were accepted: one between two others, and the last one, after which another process continued. */
 async function spoil(store: Store, disk: MemoryDisk): Promise<void> {
-  const session = await store.session('spoiled')
-  for (const id of ['s1', 's2', 's3']) await session.append({ id, role: 'user', content: `Said as ${id}.` })
-  const [path, bytes] = [...disk.files].find(([name]) => name.includes('/spoiled-') && name.endsWith('.jsonl')) ?? []
+  for (const [id, rotten] of [
+    ['spoiled', 1],
+    ['noticed', 2],
+  ] as const) {
+    const session = await store.session(id)
+    for (const name of ['s1', 's2', 's3']) await session.append({ id: name, role: 'user', content: `Said as ${name}.` })
+    rot(disk, id, rotten)
+    store.parts.replicas.forget(store.parts.engine.name('default', id))
+    if (id === 'noticed') await (await store.session(id)).append({ id: 's4', role: 'user', content: 'Said as s4.' })
+    const findings = []
+    for await (const finding of doctor(store, { session: id })) findings.push(finding)
+    await repairSession(store, id, findings)
+  }
+}
+
+/** Changes one byte of a record with messages: of the first one, of the second, and so on. */
+function rot(disk: MemoryDisk, session: string, index: number): void {
+  const [path, bytes] = [...disk.files].find(([name]) => name.includes(`/${session}-`) && name.endsWith('.jsonl')) ?? []
   if (path === undefined || bytes === undefined) throw new Error('There is no such session')
   const rotten = Buffer.from(bytes)
-  // In the second of three records of messages.
-  const at = bytes.indexOf('"messages.appended"', bytes.indexOf('"messages.appended"') + 1)
+  let at = -1
+  for (let i = 0; i <= index; i++) at = bytes.indexOf('"messages.appended"', at + 1)
   rotten[at + 1] = 0x58
   disk.files.set(path, rotten)
-  const findings = []
-  for await (const finding of doctor(store, { session: 'spoiled' })) findings.push(finding)
-  await repairSession(store, 'spoiled', findings)
 }

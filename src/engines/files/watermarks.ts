@@ -134,7 +134,7 @@ export class Watermarks {
         for (const item of pending) if (this.#pending.get(item.name) === item) this.#pending.delete(item.name)
         await this.#compact(shard)
       } catch {
-        this.#forget(shard)
+        // It stays pending, and what was read of the shard stays known.
       }
     }
   }

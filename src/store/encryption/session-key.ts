@@ -34,6 +34,7 @@ const TAG_BYTES = 16
 const IN_THE_OPEN: Partial<Record<string, readonly string[]>> = {
   'session.created': ['space', 'session'],
   'message.erased': ['lines'],
+  'damage.noticed': ['gaps'],
   'damage.acknowledged': ['findings', 'gaps', 'space', 'session'],
 } satisfies Partial<Record<RecordType, readonly string[]>>
 

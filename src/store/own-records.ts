@@ -1,0 +1,38 @@
+/** Records that a writer adds without a caller: what it could not read, and the seal of a segment. */
+import { type Clock, isoTime } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Journal } from '../engine/port.ts'
+import { countedAt, type JournalFold } from '../record/fold.ts'
+import { type Body, encodeBody } from '../record/line.ts'
+import type { Draft, SealReason } from '../record/record.ts'
+import type { Model } from './model.ts'
+
+type Notice = Pick<Draft, 'type' | 'payload'> | undefined
+
+export interface Writer {
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/** What this writer noticed as lost, as the record before its own; undefined if there is nothing to write down. */
+export function noticeBody({ journal, clock, ids }: Writer, notice: Notice): Body | undefined {
+  if (notice === undefined) return undefined
+  const now = clock.now()
+  return encodeBody({ id: ids.next(now), at: isoTime(now), ...notice }, journal.sealing)
+}
+
+/**
+ * The state of a sealed segment, with what this writer noticed as lost, for the checkpoint of the next one. No record can say it there. If the writer died
+ * after the roll, the next process would not read the lines before it.
+ */
+export function withNotice<S>(model: Model<S>, state: S, notice: Notice, { lastId, lastAt, prev, end }: JournalFold): S {
+  if (notice === undefined) return state
+  return model.apply(state, countedAt({ draft: { id: lastId, at: lastAt, ...notice }, place: { at: end, end, crc: prev }, prev }))
+}
+
+/** `from`: lines from here on may not be on the disk. `next`: where the journal continues, if not at the end of the seal. */
+export function sealBody({ clock, ids }: Writer, why: SealReason, where: { readonly from?: number; readonly next?: number } = {}): Body {
+  const now = clock.now()
+  return encodeBody({ id: ids.next(now), at: isoTime(now), type: 'segment.sealed', payload: { why, ...where } })
+}
