@@ -103,10 +103,6 @@ export class WatermarkFile {
     return !this.#closed && this.#file.endsSync(this.length, this.#end)
   }
 
-  get closed(): boolean {
-    return this.#closed
-  }
-
   /** What was read stays known. A failure to close says nothing about it. */
   async close(): Promise<void> {
     if (this.#closed) return
@@ -114,10 +110,13 @@ export class WatermarkFile {
     await this.#file.close().catch(() => undefined)
   }
 
-  /** The same with what was added since, of another opening of the file. */
-  async more(file: DiskFile): Promise<WatermarkFile> {
-    const added = await file.read(this.length, file.stat().size - this.length)
-    return new WatermarkFile(this.path, this.inode, this.#seed, Buffer.concat([this.#bytes, added]), file)
+  /** The same with what was added since, of another opening of the file; undefined if it was cut and has grown again. */
+  async more(file: DiskFile): Promise<WatermarkFile | undefined> {
+    const from = this.length - this.#end.length
+    const read = await file.read(from, file.stat().size - from)
+    if (!read.subarray(0, this.#end.length).equals(this.#end)) return undefined
+    const bytes = Buffer.concat([this.#bytes, read.subarray(this.#end.length)])
+    return new WatermarkFile(this.path, this.inode, this.#seed, bytes, file)
   }
 
   /** Every watermark of one journal. */

@@ -66,6 +66,38 @@ test('a watermark covers those that its writer had verified, and no other', asyn
   expect(await known()).toEqual([700])
 })
 
+test('a process that had read a file finds what was added after the file was cut', async () => {
+  const [reader, writer] = [make(), make()]
+  writer.add(NAME, () => mark(0), undefined)
+  await writer.flush()
+  expect((await reader.of(NAME)).marks).toEqual([expect.objectContaining(mark(0))])
+  const [path = ''] = await files()
+  await truncate(path, (await readFile(path)).length - 1)
+  writer.add(NAME, () => mark(200), undefined)
+  await writer.flush()
+  expect((await reader.of(NAME)).marks.map(({ end }) => end)).toContain(300)
+  await Promise.all([reader.close(), writer.close()])
+})
+
+test('what was read stays known if it cannot be read or written again', async () => {
+  let broken = false
+  const fail = async (): Promise<never> => {
+    throw Object.assign(new Error('simulated'), { code: 'EIO' })
+  }
+  const disk = { ...nodeDisk, open: (...of: Parameters<Disk['open']>) => (broken ? fail() : nodeDisk.open(...of)) } as Disk
+  const [own, other] = [make({ disk }), make()]
+  other.add(NAME, () => mark(0), undefined)
+  await other.close()
+  expect((await own.of(NAME)).marks).toHaveLength(1)
+  broken = true
+  own.add(NAME, () => mark(200), undefined)
+  await own.flush()
+  const later = make()
+  later.add(NAME, () => mark(400), undefined)
+  await later.close()
+  expect((await own.of(NAME)).marks.map(({ end }) => end)).toEqual([100, 300])
+})
+
 test('a smaller watermark never covers a larger one', async () => {
   const own = make()
   own.add(NAME, () => mark(1000), undefined)

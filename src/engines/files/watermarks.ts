@@ -238,7 +238,11 @@ export class Watermarks {
         await this.#append(file, ADDED, false)
         await disk.rename(file.path, retired[i] as string).catch(ignoreMissing)
       }
-      for (const { file, handle } of opened) await this.#copyLate(name, entriesToKeep(await file.more(handle), file.length))
+      for (const { file, handle } of opened) {
+        const grown = await file.more(handle)
+        if (grown === undefined) throw new Error('The watermarks were cut while they were compacted.')
+        await this.#copyLate(name, entriesToKeep(grown, file.length))
+      }
       for (const path of retired) await disk.remove(path).catch(ignoreMissing)
     } finally {
       await Promise.all(opened.map(({ handle }) => handle.close()))
@@ -312,9 +316,8 @@ export class Watermarks {
   }
 
   /** Not if it was closed by who read the shard at the same time: then it is opened again. */
-  #isSame({ path, inode, length, closed }: WatermarkFile): boolean {
-    const stat = this.#options.disk.statSync(path)
-    return !closed && stat?.inode === inode && stat.size === length
+  #isSame({ path, inode, isCurrent }: WatermarkFile): boolean {
+    return isCurrent && this.#options.disk.statSync(path)?.inode === inode
   }
 
   /** Undefined if it cannot be trusted. Otherwise it stays open. */
@@ -326,7 +329,7 @@ export class Watermarks {
       const { inode, size } = file.stat()
       if (size > MOST_BYTES) return undefined
       const isSame = before !== undefined && before.inode === inode && size >= before.length
-      read = isSame ? await before.more(file) : await WatermarkFile.read(path, file, this.#options.origin)
+      read = (isSame ? await before.more(file) : undefined) ?? (await WatermarkFile.read(path, file, this.#options.origin))
       return read
     } finally {
       if (read === undefined) await file.close()
