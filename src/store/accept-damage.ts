@@ -2,12 +2,13 @@
  * Accepting a loss: a person has reviewed that bytes of a session vanished, and lets it continue without them. The session's own journal says
  * so, so every reader knows of the gap from then on, and no position is ever used twice.
  */
+import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
 import { absent, unexpected } from '../session/refusals.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import type { Handle, WriteOptions, Written } from './handle.ts'
-import type { Loss } from './loss.ts'
+import { type Loss, namingSession } from './loss.ts'
 
 export interface DamageAccepted extends Written {
   /** Every loss that was accepted in this session so far. */
@@ -19,10 +20,13 @@ export async function acceptDamage(handle: Handle, { expect }: WriteOptions = {}
   const { replica } = handle.held
   const before = await handle.state()
   if (expect !== undefined && expect !== before.version) throw unexpected(expect, before)
-  const loss = await replica.accept((state, lost) => ({
+  const accepting = replica.accept((state, lost) => ({
     type: 'damage.acknowledged',
     payload: { findings: [], gaps: [gapOf(state, lost)], ...identityOf(handle, state) } as unknown as JsonObject,
   }))
+  const loss = await accepting.catch((error: unknown) => {
+    throw error instanceof HoldfastError ? namingSession(error, { space: handle.parts.space, id: handle.id }) : error
+  })
   const state = await handle.state()
   if (state.status === 'absent') throw absent(handle.id)
   await handle.parts.catalog.notice({ damaged: [], whole: [handle.name] })

@@ -8,7 +8,7 @@ import { HoldfastError } from '../errors.ts'
 import { type Counted, type Damaged, JournalFold } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
-import { versionOf } from '../session/state.ts'
+import { type DamageReason, versionOf } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { isCarried, lostIn, reasonOf } from './damage-scan.ts'
 import { lossError } from './loss.ts'
@@ -91,18 +91,26 @@ export class ChangeReader {
   #seen: Cursor
   /** The opening of a segment that was found to belong to this session. */
   #opened: number | undefined
+  /** Up to here, messages that others may follow were shown, or reported as lost. */
+  #accounted: number
+  /** Where the journal begins. What was before it was purged. */
+  #first = 0
+  /** Where bytes have vanished, if that was reported. */
+  #vanished: number | undefined
 
   /** `behind`: the cursor of a change, or the position with which to begin. INVALID_ARGUMENT if it is no cursor of ours. */
   constructor({ journal, replica }: Held, behind: string | number) {
     this.#journal = journal
     this.#replica = replica
     this.#seen = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }
+    this.#accounted = this.#seen.position
   }
 
   async *news(): AsyncGenerator<Change> {
     const segments = await this.#journal.segments()
     let index = this.#indexOf(segments)
     if (index === -1) return this.#requireNoLoss()
+    this.#first = segments[0] as number
     let anew = this.#fold?.segment !== segments[index]
     if (anew) {
       const fits = await this.#fits(segments, index)
@@ -114,7 +122,7 @@ export class ChangeReader {
       // Lines that a later segment carries come in their place: what stands behind them here may have been kept.
       const mayBeCarried = anew || next !== undefined
       yield* this.#readSegment(mayBeCarried ? await new Records(this.#journal).carried((this.#fold as JournalFold).segment) : [])
-      if (next === undefined) return
+      if (next === undefined) return yield* this.#tellVanished()
       const missing = this.#fold?.missing(this.#next)
       if (missing !== undefined && (await this.#isLost(missing.at))) yield* this.#tellDamage(missing, [])
       anew = false
@@ -206,6 +214,11 @@ export class ChangeReader {
   *#tell(counted: readonly Counted[]): Generator<Change> {
     for (const one of counted) {
       if (one.at <= this.#seen.position) continue
+      if (one.record.type === 'messages.appended') {
+        const [parent] = one.record.parent ?? []
+        if (parent !== undefined && parent > this.#accounted && parent >= this.#first) yield this.#damage(parent, 'missing')
+        this.#accounted = one.at
+      }
       this.#seen = { position: one.at, crc: one.crc }
       if (one.record.type !== 'segment.sealed') yield changeOf(one)
     }
@@ -223,9 +236,23 @@ export class ChangeReader {
     if (as === 'torn' || at <= this.#seen.position || isCarried(lost, carried)) return
     if (!(await this.#isLost(at))) return
     this.#seen = { position: at, crc: '' }
-    const place: DamagedPlace = { position: at, count: null, reason: lost.reason }
+    this.#accounted = at + length
+    yield this.#damage(at, lost.reason)
+  }
+
+  /** Bytes at the end that are no longer there: once, until they were restored. */
+  async *#tellVanished(): AsyncGenerator<Change> {
+    const mayHave = this.#journal.mayHaveVanished?.((this.#fold as JournalFold).segment) === true
+    const from = mayHave ? (await this.#journal.vanished?.())?.from : this.#replica.loss?.from
+    if (from !== undefined && from !== this.#vanished) yield this.#damage(from, 'vanished')
+    this.#vanished = from
+  }
+
+  #damage(position: number, reason: DamageReason): Change {
+    const place: DamagedPlace = { position, count: null, reason }
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'damage', prev: '', ...place }
-    yield { cursor: `${at + 1}-reset`, type: 'damage', at: '', version: '', messages: [], damage: [place], record }
+    const cursor = `${this.#seen.position + 1}-reset`
+    return { cursor, type: 'damage', at: '', version: '', messages: [], damage: [place], record }
   }
 
   #reset(segment: number): Change {

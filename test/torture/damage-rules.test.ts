@@ -56,6 +56,18 @@ describe('a loss that is not reported breaks a rule', () => {
     expect(broken([...WRITTEN, absent], finalOf([]), { harms: [deleted] })).toEqual(['vanished is not new'])
   })
 
+  test('when a session is said not to exist, whose loss was accepted, unless a later harm left no trace', () => {
+    const absent = call('r', s(31, 32), { kind: 'read', session: S }, { told: 'refused', code: 'NOT_FOUND' })
+    const deleted = harmAt([30, 30.1], { kind: 'directory deleted', before: ['a1', 'b1'], lost: ['a1', 'b1'] })
+    const calls = [...ACCEPTED, absent]
+    expect(broken(calls, finalOf([]), { harms: [CUT, deleted] })).toEqual(['vanished is not new'])
+    expect(broken(calls, finalOf([]), { harms: [CUT, deleted], strikes: [strike('power cut', null, [25, 26])] })).toEqual([])
+    const half = harmAt([30, 30.1], { before: ['a1', 'b1'], lost: ['b1'] })
+    expect(broken(calls, finalOf(['a1']), { harms: [CUT, half], strikes: [strike('power cut', null, [25, 26])] })).toContain(
+      'vanished is not new',
+    )
+  })
+
   test('when the harm took another message than the one that is missing', () => {
     expect(broken(WRITTEN, finalOf([]), { harms: [CUT] })).toEqual(['acknowledged once'])
   })

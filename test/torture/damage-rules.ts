@@ -34,11 +34,15 @@ export function* shorterReportsDamage(one: Case): Generator<string> {
 /** A session with acknowledged messages is there, or damaged; only what was taken young may have left no trace. */
 export function* vanishedIsNotNew({ calls, harms, duties }: Case): Generator<string> {
   if (of(calls, 'delete').length > 0) return
-  const unnoticed = new Set(harms.filter((harm) => isUnnoticed(harm, duties)).flatMap(({ lost }) => lost))
+  const untraced = harms.filter((harm) => isUnnoticed(harm, duties))
+  const unnoticed = new Set(untraced.flatMap(({ lost }) => lost))
+  // If a harm took all that an earlier one had left, it also took the note that the earlier loss was accepted.
+  const emptied = untraced.filter(({ before, lost }) => before.length === lost.length)
   const kept = of(calls, 'append').filter(({ told, tags }) => told === 'ok' && !tags.some((tag) => unnoticed.has(tag)))
   for (const call of of(calls, 'read', 'accept', 'fork', 'commit')) {
     if (call.code !== 'NOT_FOUND') continue
-    const known = kept.find(({ ended }) => ended < call.begun)
+    const from = Math.max(...emptied.filter((harm) => harm.from <= call.ended).map((harm) => harm.from))
+    const known = kept.find(({ begun, ended }) => ended < call.begun && begun > from)
     if (known !== undefined)
       yield `${nameOf(call)} (${call.kind}) was told that there is no such session, although ${nameOf(known)} had written to it`
   }
