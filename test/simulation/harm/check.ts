@@ -26,7 +26,7 @@ export function checkAttempt(attempt: Attempt, ledger: Ledger): Finding[] {
 
 /** A process that started after the harm must report it, and so must one that had read what vanished. */
 function checkRead({ journal, begun, started, knew }: Attempt, ledger: Ledger, where: string): Finding[] {
-  const epoch = ledger.epochOf(journal)
+  const epoch = ledger.epochOf(journal, begun)
   const fresh = ledger.brokenMark(journal, started, epoch, { loads: true })
   if (fresh !== undefined) return [{ what: 'a loss was not reported', detail: `${where}; watermark ${JSON.stringify(fresh)}` }]
   const broken = ledger.brokenMark(journal, begun, epoch, { loads: false })

@@ -190,12 +190,16 @@ export class Ledger {
     return harms.some((harm) => harm <= ended && !acceptances.some((one) => one.begun > harm && one.ended < begun))
   }
 
-  /** The epoch that a journal was in last. A seal that accepts a loss begins the next one, also before there is a segment of it. */
-  epochOf(index: number): number {
+  /**
+   * The epoch that a journal was in last. A seal that accepts a loss begins the next one, also before there is a segment of it. `since`: a seal counts that
+   * was destroyed at this step or later, because a caller may have seen it.
+   */
+  epochOf(index: number, since = Number.POSITIVE_INFINITY): number {
     const journal = this.journals[index] as JournalTruth
     const marked = [...journal.marks.values()].map(({ start }) => start)
     const continued = [...this.linesOf(journal).values()].map(({ continuesAt }) => continuesAt)
-    return epochOf(Math.max(this.segmentsOf(journal).at(-1) ?? 0, ...marked, ...continued))
+    const seen = [...journal.lost.values()].filter(({ step }) => step >= since).map(({ continuesAt }) => continuesAt)
+    return epochOf(Math.max(this.segmentsOf(journal).at(-1) ?? 0, ...marked, ...continued, ...seen))
   }
 
   /** Whether the files of a journal were tampered with between two steps. */
