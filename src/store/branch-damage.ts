@@ -5,10 +5,11 @@
 import { HoldfastError } from '../errors.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
-import { firstLostBetween, lostBefore, lostIn, lostInTail, reasonOf } from './damage-scan.ts'
+import { firstLostBetween, lostBefore, lostIn, lostInTail } from './damage-scan.ts'
 import { damagedPlaces, type LostStretch, type MissingMessages, overlaps } from './damaged-places.ts'
 import type { Gap } from './depth-gaps.ts'
 import type { Journals } from './journals.ts'
+import { reasonOf } from './loss.ts'
 
 /** Everything of this session's own journal. */
 const EVERYWHERE: readonly [number, number] = [-1, Number.POSITIVE_INFINITY]

@@ -9,9 +9,10 @@ import type { Damaged, Verdict } from '../record/fold.ts'
 import { isWrittenTwice, type JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
 import { sessionModel } from '../session/model.ts'
-import { type DamageReason, INITIAL, type SessionState } from '../session/state.ts'
+import { INITIAL, type SessionState } from '../session/state.ts'
 import type { LostStretch } from './damaged-places.ts'
 import { history } from './history.ts'
+import { reasonOf } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 import { Records } from './records.ts'
 
@@ -140,10 +141,6 @@ function stretchOf(open: readonly Damaged[], broken: boolean | undefined, since:
   // At the end of a journal, zeros are a page that never reached the disk: if it had been acknowledged, its watermark would show that it vanished.
   const proven = broken ?? spoiled.some((one) => one.as !== 'zeros')
   return { position: at, to: end, reason: reasonOf(as), since, proven, decided: broken !== undefined }
-}
-
-export function reasonOf(as: string): DamageReason {
-  return as === 'zeros' || as === 'missing' || as === 'vanished' || as === 'identity' ? as : 'rotten'
 }
 
 /** What was found in the sealed segments of a journal. Those do not change, so they are read once for each handle of a journal. */

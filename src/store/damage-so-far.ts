@@ -1,8 +1,7 @@
 /** The damage that was met in a journal up to where it was read, and what the records after it say about it. */
 import type { Counted, Damaged, JournalFold } from '../record/fold.ts'
 import type { NoticedGap } from '../session/state.ts'
-import { reasonOf } from './damage-scan.ts'
-import type { Damage } from './loss.ts'
+import { type Damage, reasonOf } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 
 /** How many places are kept. */

@@ -6,6 +6,7 @@ import type { Damaged } from '../record/fold.ts'
 import { decodeLine, type Line } from '../record/line.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { nextEpoch } from '../record/watermark.ts'
+import type { DamageReason } from '../session/state.ts'
 import { withSession } from './command-words.ts'
 import type { Model } from './model.ts'
 
@@ -22,6 +23,11 @@ export interface Damage {
   readonly checksum?: string | undefined
   /** Whether the next record misses something here; undefined as long as there is none. */
   readonly isMissed?: boolean | undefined
+}
+
+/** How reads name the reason. */
+export function reasonOf(as: string): DamageReason {
+  return as === 'zeros' || as === 'missing' || as === 'vanished' || as === 'identity' ? as : 'rotten'
 }
 
 export interface Loss extends Vanished {
