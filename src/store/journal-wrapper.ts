@@ -1,4 +1,4 @@
-/** A journal in front of another one, to which everything is passed on that a subclass does not do itself. */
+/** Passes every call on to another journal. A subclass overrides what it changes. */
 import type { Appended, AppendOptions, Chunk, Journal, Vanished } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Sealing } from '../record/sealing.ts'

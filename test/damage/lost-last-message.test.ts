@@ -1,6 +1,6 @@
 /**
  * The last message rots, and then the session continues. The next message takes the depth of the lost one, so depths show nothing: the writer
- * wrote down what it could not read, and every answer reports it from then on.
+ * wrote down what it could not read, and every later answer reports it.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
