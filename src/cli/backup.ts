@@ -45,7 +45,7 @@ export async function backup(context: Context, [to]: [string], { keys }: BackupO
     )
   for (const path of done.differing)
     context.out.warn(
-      `${path} is another one in the backup than in the store; it was kept. One of them may have rotted: run \`holdfast doctor\`.`,
+      `${path} is another one in the backup than in the store. The backup keeps its own, and what the store has added to this file since is not in the backup. One of them may have rotted: run \`holdfast doctor\`. To back up the store as it is, use a new directory.`,
     )
   for (const { id, space } of vanished) {
     const words = space === null ? '' : ` ${sessionWords({ id, space })}`

@@ -124,6 +124,8 @@ async function printChange({ out }: Context, session: SessionApi, change: Change
   if (change.type === 'message.replaced') {
     const replaced = await session.message(String(change.record.target))
     if (replaced !== undefined) await print(out, replaced)
+  } else if (change.type === 'damage') {
+    warnOfDamage(out, session.id, change.damage)
   } else if (change.type === 'reset') {
     out.warn('What came meanwhile was missed. Run `holdfast show` again.', { session_id: session.id })
   } else if (change.type === 'head.moved') {

@@ -2,7 +2,8 @@
 import { HoldfastError } from '../errors.ts'
 import { sessionModel } from '../session/model.ts'
 import type { MessagesAppended } from '../session/records.ts'
-import type { Past, SessionState } from '../session/state.ts'
+import type { NoticedGap, Past, SessionState } from '../session/state.ts'
+import { isAccepted } from '../store/damaged-places.ts'
 import { isNamedIn } from '../store/loss.ts'
 import { ownJournal } from '../store/own-journal.ts'
 import type { StoreParts } from '../store/parts.ts'
@@ -38,10 +39,19 @@ export async function* checkFamily(parts: StoreParts, state: SessionState): Asyn
       yield { kind: 'dangling-grant', detail: `The session "${grant.session}" may begin from this one, but did not.` }
   }
   if (purged || past.length === 0) return
-  for (const piece of past) yield* checkPast(parts, state, piece)
+  for (const piece of past) {
+    yield* checkPast(parts, state, piece)
+    if (piece.noticed !== undefined) yield* checkNoticed(piece.noticed, await relative(parts, state, piece.session))
+  }
   const origin = parent === null ? undefined : await relative(parts, state, parent.session)
   if (origin === undefined || origin.status === 'absent') return
   if (!origin.grants.some(({ session, kind }) => session === id && kind === 'fork')) yield { kind: 'ungranted-fork' }
+}
+
+/** What the origin had lost when the fork was made, and has not accepted since. */
+function* checkNoticed(noticed: readonly NoticedGap[], origin: SessionState | undefined): Generator<Problem> {
+  const open = noticed.filter(({ position, to }) => !isAccepted({ position, to }, origin?.accepted ?? []))
+  if (open.length > 0) yield { kind: 'lost-past', detail: 'The other session had lost messages when this fork was made.' }
 }
 
 /** Another session of the same space; undefined if it cannot be read, which is told where it is looked at itself. */

@@ -29,7 +29,7 @@ const KINDS = {
   'missing-record': ['damage', 'A record that stood here is gone without a trace: restore the session from a backup.'],
   'missing-message': [
     'damage',
-    'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Review it with `holdfast tree <id>`, then run `holdfast doctor <id> --repair`.',
+    'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Run `holdfast doctor <id> --repair` to accept that.',
   ],
   'missing-segment': ['damage', 'Segments of this session are gone: restore their files from a backup.'],
   'cut-short': ['damage', 'The end of this segment is gone: restore the file from a backup.'],

@@ -1,6 +1,6 @@
 /** What a damaged line still shows of the record that it was. */
 import { crc32 } from 'node:zlib'
-import { damageKind, hex, type Line, SUFFIX_LENGTH } from './line.ts'
+import { damageKind, hex, intactCrc, type Line, SUFFIX_LENGTH } from './line.ts'
 
 const HEAD = '{"v":'
 const CHECKPOINT = '"type":"checkpoint"'
@@ -21,8 +21,10 @@ export function endOf({ bytes }: Line): { readonly position: number; readonly cr
  */
 export function checksumOfDamaged(line: Line): string | undefined {
   const { at, bytes } = line
-  if (damageKind(bytes) !== 'rotten') return undefined
   const end = endOf(line)
+  // Only the bytes between two lines are spoiled, so that they look like one.
+  if (end !== undefined && end.position > at && intactCrc(bytes.subarray(end.position - at)) === end.crc) return end.crc
+  if (damageKind(bytes) !== 'rotten') return undefined
   if (end !== undefined) return end.position === at ? end.crc : undefined
   const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('latin1')
   if (!head.startsWith(HEAD) || head.includes(CHECKPOINT)) return undefined

@@ -104,6 +104,8 @@ export class JournalFold {
   rooted: boolean
   /** The checkpoint that sets the state of this segment, once every line that it carries was met. */
   root: JournalRecord | undefined
+  /** Whether every line that it carries was met. */
+  complete = false
   /** Length of that line, and how many intact copies of it stand in front of the first placed record. */
   checkpointBytes = 0
   checkpointCopies = 0
@@ -143,6 +145,7 @@ export class JournalFold {
     this.end = segment
     this.carriedFrom = segment
     this.root = undefined
+    this.complete = false
     this.#candidate = undefined
     this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
     this.#ids = new Set()
@@ -227,6 +230,7 @@ export class JournalFold {
     if (candidate === undefined || this.root !== undefined) return
     if (!placing && this.#carried.size < candidate.carries) return
     this.root = candidate.record
+    this.complete = this.#carried.size >= candidate.carries
     this.rooted = true
     this.checkpointBytes = candidate.length
     this.#remember(candidate.record, candidate.crc)

@@ -1,5 +1,5 @@
 /** What a fork begins with: the branch of its parent, and the archives that hold some of it. Nothing is copied but where it stands. */
-import { archivedOf, branchTo, common, PAST } from './branch.ts'
+import { archivedOf, branchTo, common, PAST, samePoint } from './branch.ts'
 import type { SessionCreated } from './records.ts'
 import type { NoticedGap, Past, Point, SessionState } from './state.ts'
 
@@ -15,7 +15,9 @@ export function inheritedFrom(
     .filter(({ run }) => run !== PAST)
     .map((stretch, i, all): Past => {
       const piece = { ...stretch, session, born: state.born, end }
-      const noticed = noticedIn(state, all[i - 1]?.last ?? -1, stretch.last)
+      // A fork of the whole session also lacks what was lost after the last message.
+      const isEnd = i === all.length - 1 && samePoint(point, state.head)
+      const noticed = lostIn(state, all[i - 1]?.last ?? -1, isEnd ? Number.POSITIVE_INFINITY : stretch.last)
       const [lowest] = noticed
       return lowest === undefined ? piece : { ...piece, first: Math.min(stretch.first, lowest.position), noticed }
     })
@@ -37,12 +39,21 @@ export function inheritedFrom(
   }
 }
 
-/** What was noticed as lost after one message and before another. */
-function noticedIn({ noticed }: SessionState, after: number, before: number): readonly NoticedGap[] {
-  return noticed.filter(({ position }) => position > after && position < before)
+/** What was noticed as lost, or accepted, after one message and before another. */
+function lostIn({ noticed, accepted }: SessionState, after: number, before: number): readonly NoticedGap[] {
+  const known = accepted.map(({ position, to, reason }) => ({ position, to, reason }))
+  return [...noticed, ...known.filter((gap) => !noticed.some(({ position }) => position === gap.position))]
+    .filter(({ position }) => position > after && position < before)
+    .toSorted((a, b) => a.position - b.position)
 }
 
 /** The pieces of a past, cut behind its first messages. Those that hold none of them are empty. */
 export function pastUpTo(past: readonly Past[], depth: number): Past[] {
-  return past.map((piece) => ({ ...piece, from: Math.min(piece.from, depth), to: Math.min(piece.to, depth) }))
+  return past.map((piece) => {
+    const cut = { ...piece, from: Math.min(piece.from, depth), to: Math.min(piece.to, depth) }
+    // What was lost after the last message of the piece was lost after a message that is cut off.
+    return piece.noticed === undefined || piece.to <= depth
+      ? cut
+      : { ...cut, noticed: piece.noticed.filter(({ position }) => position < piece.last) }
+  })
 }

@@ -11,9 +11,11 @@ const MOST = 100
 
 /** What has to be written down before the next record, given what was lost as far as its writer has read. */
 export function unnoticed(state: SessionState, lost: readonly NoticedGap[]): DamageNoticed | undefined {
+  // Of what was purged, nothing is missed.
+  if (state.purged) return undefined
   const last = state.tip?.[0] ?? -1
   const known = [...state.noticed, ...state.accepted]
-  const gaps = lost.filter((gap) => gap.position > last && gap.position >= state.born && !known.some((one) => overlaps(one, gap)))
+  const gaps = lost.filter((gap) => gap.position > last && gap.position >= state.born && !known.some((one) => covers(one, gap)))
   return gaps.length === 0 ? undefined : { gaps }
 }
 
@@ -25,6 +27,6 @@ export function withNoticed(state: SessionState, { gaps }: DamageNoticed): Sessi
   return changed(state, { noticed: [...all.slice(0, MOST - 1), { ...last, to }] })
 }
 
-function overlaps(a: NoticedGap, b: NoticedGap): boolean {
-  return a.position <= b.to && b.position <= a.to
+function covers(known: NoticedGap, { position, to }: NoticedGap): boolean {
+  return known.position <= position && to <= known.to
 }

@@ -3,10 +3,10 @@
  * elsewhere in the session's own journal. Reads a journal only where something is missing.
  */
 import { HoldfastError } from '../errors.ts'
-import type { AcceptedGap, SessionState } from '../session/state.ts'
+import type { SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
-import { firstLostBetween, lostBefore, lostIn, lostInTail } from './damage-scan.ts'
-import { damagedPlaces, type LostStretch, type MissingMessages, overlaps } from './damaged-places.ts'
+import { lostBefore, lostBetween, lostIn, lostInTail } from './damage-scan.ts'
+import { damagedPlaces, isAccepted, type LostStretch, type MissingMessages, overlaps } from './damaged-places.ts'
 import type { Gap } from './depth-gaps.ts'
 import type { Journals } from './journals.ts'
 import { reasonOf } from './loss.ts'
@@ -41,7 +41,7 @@ export class BranchDamage {
     for (const { session, position } of lost) {
       const isOwn = session === this.#session
       const known = isOwn ? this.#state.accepted : (await this.#journals.condition(session)).accepted
-      const { reason = 'missing' } = (await firstLostBetween(this.#journals.journal(session), position, position + 1)) ?? {}
+      const [{ reason } = { reason: 'missing' as const }] = await lostBetween(this.#journals.journal(session), position, position + 1)
       const accepted = isAccepted({ position, to: position }, known) ? { accepted: true as const } : {}
       places.push({ position, count: 0, reason, ...(isOwn ? {} : { session }), ...accepted })
     }
@@ -104,23 +104,24 @@ export class BranchDamage {
       noticed === undefined
         ? ([before?.end ?? piece.first, next?.at ?? piece.last + 1] as const)
         : ([noticed.position, noticed.to] as const)
-    const found = await firstLostBetween(this.#journals.journal(piece.journal), ...between)
-    const plain = { position: between[0], to: between[1], reason: 'missing' as const, since: before?.record.at }
+    const lost = await lostBetween(this.#journals.journal(piece.journal), ...between)
+    const plain = { position: between[0], to: between[1], reason: noticed?.reason ?? ('missing' as const), since: before?.record.at }
+    const where = lost[0] ?? plain
     const count = noticed === undefined ? to - from : null
-    if (piece.journal === this.#session) return { ...(found ?? plain), count, between }
-    const { foreign, gone, accepted } = await this.#journals.condition(piece.journal)
-    const reason = foreign ? 'identity' : (found?.reason ?? gone?.reason ?? plain.reason)
-    const isKnown = isAccepted({ position: between[0], to: between[1] }, accepted)
-    return { ...(found ?? plain), reason, count, between, session: piece.journal, accepted: isKnown }
+    const isOwn = piece.journal === this.#session
+    const { foreign, gone, accepted } = isOwn
+      ? { ...this.#state, foreign: false, gone: undefined }
+      : await this.#journals.condition(piece.journal)
+    // Where no line is left of what was lost, what was accepted there is this loss.
+    const isKnown = lost.length > 0 ? lost.every((one) => isAccepted(one, accepted)) : accepted.some((one) => overlaps(one, between))
+    if (isOwn) return { ...where, count, between, accepted: isKnown }
+    const reason = foreign ? 'identity' : (lost[0]?.reason ?? gone?.reason ?? plain.reason)
+    return { ...where, reason, count, between, session: piece.journal, accepted: isKnown }
   }
 }
 
 function isWhole(as: string): boolean {
   return as === 'vanished' || as === 'identity'
-}
-
-function isAccepted({ position, to }: Pick<LostStretch, 'position' | 'to'>, accepted: readonly AcceptedGap[]): boolean {
-  return accepted.some((one) => overlaps(one, [position, to]))
 }
 
 function notReadable(id: string, places: number): HoldfastError {

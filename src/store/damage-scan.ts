@@ -38,10 +38,11 @@ export async function lostIn(journal: Journal, options: ScanOptions = {}): Promi
   return (await scan(journal, options)).filter(({ proven }) => proven)
 }
 
-/** The first spoiled stretch from one position on and before another, proven or not: the caller has proof of its own that something is missing there. */
-export async function firstLostBetween(journal: Journal, from: number, to: number): Promise<LostStretch | undefined> {
+/** The spoiled stretches from one position on and before another; if none is proven, all: the caller has proof of its own that something is missing there. */
+export async function lostBetween(journal: Journal, from: number, to: number): Promise<readonly LostStretch[]> {
   const found = (await scan(journal, { from, until: to })).filter((one) => one.to >= from)
-  return found.find(({ proven }) => proven) ?? found[0]
+  const proven = found.filter((one) => one.proven)
+  return proven.length > 0 ? proven : found
 }
 
 async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINITY }: ScanOptions): Promise<Scanned[]> {

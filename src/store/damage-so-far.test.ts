@@ -3,7 +3,7 @@ import { type Counted, JournalFold } from '../record/fold.ts'
 import { DamageSoFar } from './damage-so-far.ts'
 import { isDamaged } from './info.ts'
 
-const LAST = 100
+const LAST = { at: 100, end: 190 }
 const CRC = 'aaaaaaaa'
 
 /** The fold of a journal whose last record is at LAST. */
@@ -45,27 +45,56 @@ describe('a session is damaged', () => {
     ['a piece of a line', met('rotten'), 'cccccccc', true],
     ['a record that still shows its checksum', met('rotten', { checksum: 'cccccccc' }), CRC, true],
     ['a missing end of a segment', met('missing'), CRC, true],
+    ['a torn line', met('torn'), CRC, false],
+    ['a torn line', met('torn'), 'cccccccc', true],
+    ['nothing', new DamageSoFar(), CRC, false],
+    ['a blanked line', new DamageSoFar(), 'cccccccc', true],
   ])('by %s, if the next record names another checksum: %#', (_, damage, prev, expected) => {
-    damage.count(record(prev), CRC, LAST)
+    damage.count(record(prev), { segment: 0, prev: CRC, fresh: false }, LAST)
     expect(isDamaged(damage.places)).toBe(expected)
   })
 
   test('by what a segment ends with, once the next one begins', () => {
     const damage = met('zeros')
-    damage.leave(LAST)
+    damage.leave(LAST.at)
     expect(isDamaged(damage.places)).toBe(true)
   })
 
   test('no longer by a piece of a line after which this process has placed a record', () => {
     const damage = met('rotten')
-    damage.follow(LAST)
+    damage.follow(LAST.at)
     expect(isDamaged(damage.places)).toBe(false)
   })
 
   test('by what a record misses, even if a later record misses nothing', () => {
     const damage = met('zeros')
-    damage.count(record('cccccccc'), CRC, LAST)
-    damage.count(record('bbbbbbbb'), 'bbbbbbbb', 300)
+    damage.count(record('cccccccc'), { segment: 0, prev: CRC, fresh: false }, LAST)
+    damage.count(record('bbbbbbbb'), { segment: 0, prev: 'bbbbbbbb', fresh: false }, { at: 300, end: 400 })
     expect(isDamaged(damage.places)).toBe(true)
+  })
+
+  test('not by what the first record of a segment names, since several checkpoints may have been written', () => {
+    const damage = new DamageSoFar()
+    damage.count(record('cccccccc'), { segment: 0, prev: CRC, fresh: true }, LAST)
+    expect(isDamaged(damage.places)).toBe(false)
+  })
+
+  test('not by a line that an erasure has written over', () => {
+    const damage = new DamageSoFar()
+    damage.count(record('cccccccc'), { segment: 0, prev: CRC, fresh: false }, LAST)
+    const erased = { ...record('bbbbbbbb'), record: { type: 'message.erased', prev: 'bbbbbbbb', lines: [{ old: 'cccccccc' }] } }
+    damage.count(erased as unknown as Counted, { segment: 0, prev: 'bbbbbbbb', fresh: false }, { at: 300, end: 400 })
+    expect(isDamaged(damage.places)).toBe(false)
+  })
+
+  test('not by a record whose first copy was blanked: the next one names that copy', () => {
+    const title = { ...record(CRC), record: { v: 2, type: 'session.described', prev: CRC } } as unknown as Counted
+    for (const isRepeated of [false, true]) {
+      const damage = new DamageSoFar()
+      damage.count(title, { segment: 0, prev: CRC, fresh: false }, LAST)
+      if (isRepeated) damage.repeat()
+      damage.count(record('cccccccc'), { segment: 0, prev: 'bbbbbbbb', fresh: false }, { at: 300, end: 400 })
+      expect(isDamaged(damage.places)).toBe(isRepeated)
+    }
   })
 })

@@ -1,5 +1,9 @@
 /** The damage that was met in a journal up to where it was read, and what the records after it say about it. */
+
+import type { Extent } from '../record/copies.ts'
 import type { Counted, Damaged, JournalFold } from '../record/fold.ts'
+import type { JournalRecord } from '../record/record.ts'
+import type { MessageErased } from '../session/records.ts'
 import type { NoticedGap } from '../session/state.ts'
 import { type Damage, reasonOf } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
@@ -13,7 +17,7 @@ export class DamageSoFar {
 
   /** What was a record for certain, and cannot be read. */
   get lost(): NoticedGap[] {
-    const inLines = this.places.filter(({ as }) => as === 'rotten' || as === 'zeros' || as === 'missing')
+    const inLines = this.places.filter(({ as }) => as !== 'vanished' && as !== 'identity')
     return inLines.filter(({ checksum, isMissed }) => checksum !== undefined || isMissed === true).map(stretchOf)
   }
 
@@ -25,16 +29,42 @@ export class DamageSoFar {
   /** `checksum`: of the record that this was; undefined if it may never have been one. */
   add({ segment, prev, ready }: JournalFold, { at, length, as }: Omit<Damaged, 'kind'>, checksum?: string): void {
     // Where nothing counts yet, it may be all that is left. Before a segment is ready, it may be a carried line, which no record names.
-    const isMissed = as === 'missing' || prev === '' || !ready || undefined
+    const isMissed = as === 'torn' ? undefined : as === 'missing' || prev === '' || !ready || undefined
     if (this.places.length < MOST) this.places.push({ segment, at, length, as, checksum, isMissed })
   }
 
-  /** The next record that counted. `prev`: the checksum of the one before it, which was at `last`. */
-  count(counted: Counted, prev: string, last: number): void {
-    if (!counted.carried && !this.#copies.mayDiffer) this.#decide(counted.record.prev !== prev, last)
+  /** The next record that counted. `before`: what had been read of its segment, and `last`: the last record, or the checkpoint. */
+  count(counted: Counted, { segment, prev, fresh }: Pick<JournalFold, 'segment' | 'prev' | 'fresh'>, last: Extent | undefined): void {
     if (counted.carried) this.places = this.places.filter((one) => !isCarried(one, counted))
+    else if (!this.#copies.mayDiffer) this.#decide(counted.record.prev !== prev, last?.at ?? 0)
+    // Several processes may have written a checkpoint: the first record may name one that was lost.
+    if (!counted.carried && !fresh && last !== undefined && counted.record.prev !== prev) this.#addHole(segment, last, counted)
+    if (counted.record.type === 'message.erased') this.#forgive(counted.record)
     const copy = this.#copies.count(counted, this.places)
     if (copy !== undefined) this.places = this.places.filter((one) => one !== copy)
+  }
+
+  /** A segment has all that it begins with: what is damaged before that are pieces of checkpoints that several processes wrote. */
+  pass(segment: number): void {
+    this.places = this.places.map((one) => (one.segment === segment ? { ...one, checksum: undefined, isMissed: false } : one))
+  }
+
+  /** A second copy of the last record. */
+  repeat(): void {
+    this.#copies.repeat()
+  }
+
+  /** A record names one before it that is not there, and no damaged line is in its place: the line was blanked. As the doctor, names where the record is. */
+  #addHole(segment: number, { end }: Extent, { at, record }: Counted): void {
+    const isKnown = (this.places.at(-1)?.at ?? -1) >= end
+    if (isKnown || this.#copies.isAlone || this.places.length >= MOST) return
+    this.places.push({ segment, at, length: 0, as: 'missing', checksum: record.prev, isMissed: true })
+  }
+
+  /** An erasure writes over lines, so the records after those name checksums that are no longer there. */
+  #forgive(erased: JournalRecord): void {
+    const old = new Set((erased.lines as MessageErased['lines'] | undefined)?.map((line) => line.old))
+    this.places = this.places.filter(({ as, checksum }) => as !== 'missing' || checksum === undefined || !old.has(checksum))
   }
 
   /** This process placed a record, and knew of none that is missing after the one before it, which was at `last`. */
@@ -44,6 +74,7 @@ export class DamageSoFar {
 
   /** The next segment begins: its records name none of this one. */
   leave(last: number): void {
+    this.places = this.places.map((one) => (one.as === 'torn' && one.isMissed === undefined ? { ...one, isMissed: false } : one))
     this.#decide(true, last)
   }
 

@@ -57,7 +57,9 @@ describe('the damaged places of an answer', () => {
   })
 
   test('are marked as accepted where a person has reviewed them, and not reported twice', () => {
-    expect(places({ gaps: [gap(300)], accepted: [accepted] })).toEqual([{ position: 300, count: 2, reason: 'rotten', accepted: true }])
+    expect(places({ gaps: [{ ...gap(300), accepted: true }], accepted: [accepted] })).toEqual([
+      { position: 300, count: 2, reason: 'rotten', accepted: true },
+    ])
     const lost = [{ position: 300, to: 350, reason: 'rotten' }] as const
     expect(places({ lost, accepted: [accepted] })).toEqual([{ position: 300, count: 0, reason: 'rotten', accepted: true }])
   })

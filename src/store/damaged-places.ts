@@ -24,8 +24,9 @@ export interface MissingMessages extends LostStretch {
   readonly count: number | null
   /** Where the messages before and after it are: whatever is lost between them is this very loss. */
   readonly between: readonly [number, number]
-  /** Of what a fork inherits: the session whose journal it is, and whether that session has accepted it. */
+  /** Of what a fork inherits: the session whose journal it is. */
   readonly session?: string
+  /** Whether the session whose journal it is has accepted all that was lost there. */
   readonly accepted?: boolean
 }
 
@@ -52,12 +53,8 @@ export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [l
   const own = gaps.filter(({ session }) => session === undefined)
   const isInGap = (one: { position: number; to: number }): boolean => own.some(({ between }) => overlaps(one, between))
   const marked = own.map((gap) => {
-    const [position, to] = gap.between
-    return placeOf(
-      gap,
-      gap.count,
-      accepted.find((one) => overlaps(one, [position, to])),
-    )
+    const known = gap.accepted === true ? accepted.find((one) => overlaps(one, gap.between)) : undefined
+    return placeOf(gap, gap.count, known)
   })
   const others = lost
     .filter((one) => isCovered(one) && !isInGap(one))
@@ -65,7 +62,7 @@ export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [l
       placeOf(
         one,
         isAmong(one, noticed) ? null : countOf(one, head),
-        accepted.find((known) => overlaps(known, [one.position, one.to])),
+        accepted.find((known) => isAccepted(one, [known])),
       ),
     )
   const known = accepted
@@ -84,6 +81,14 @@ export function withoutRepeated(places: readonly DamagedPlace[]): DamagedPlace[]
     const key = `${session ?? ''} ${position}`
     return !known.has(key) && known.add(key)
   })
+}
+
+/** Whether a person has accepted all of a loss, and not only one beside it. */
+export function isAccepted(
+  { position, to }: { readonly position: number; readonly to: number },
+  accepted: readonly { readonly position: number; readonly to: number }[],
+): boolean {
+  return accepted.some((one) => one.position <= position && to <= Math.max(one.to, one.position))
 }
 
 /** Whether two stretches share a position, or meet: a loss without any bytes has a place too. */

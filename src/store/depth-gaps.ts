@@ -14,7 +14,7 @@ export interface Piece extends Stretch {
   /** The run that it counts as in this session. */
   readonly as: number
   /** Of a piece of the past: what was noticed as lost in it. */
-  readonly noticed?: readonly NoticedGap[]
+  readonly noticed?: readonly NoticedGap[] | undefined
 }
 
 /** Messages that cannot be read: those of depth `from` + 1 to `to`, or what was noticed as lost, which has no depth. */
@@ -57,7 +57,7 @@ export class DepthGaps {
   backward(found: Found): Gap | undefined {
     const { n, messages } = found.record as unknown as MessagesAppended
     const from = Math.max(n + messages.length, this.#from)
-    const noticed = (): Gap | undefined => this.#noticed(from, found.at, this.#last?.at ?? this.#piece.last)
+    const noticed = (): Gap | undefined => this.#noticed(from, found.at, this.#last?.at ?? Number.POSITIVE_INFINITY)
     const gap = from < this.#to ? this.#gap(from, this.#to, found, this.#last) : noticed()
     this.#to = Math.min(this.#to, Math.max(n, this.#from))
     this.#last = found
@@ -66,7 +66,8 @@ export class DepthGaps {
 
   /** What is still missing when all records were read. */
   endForward(): Gap | undefined {
-    return this.#from < this.#to ? this.#gap(this.#from, this.#to, this.#last, undefined) : undefined
+    if (this.#from < this.#to) return this.#gap(this.#from, this.#to, this.#last, undefined)
+    return this.#last === undefined ? undefined : this.#noticed(this.#from, this.#last.at, Number.POSITIVE_INFINITY)
   }
 
   endBackward(): Gap | undefined {

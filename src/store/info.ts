@@ -2,7 +2,7 @@
 import type { Json } from '../record/record.ts'
 import { samePoint } from '../session/branch.ts'
 import type { Amount, Parent, SessionState, Snapshot } from '../session/state.ts'
-import { overlaps } from './damaged-places.ts'
+import { isAccepted } from './damaged-places.ts'
 import type { Damage } from './loss.ts'
 
 export interface SessionInfo {
@@ -43,7 +43,7 @@ export interface SessionInfo {
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
   const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head } = state
-  const isOpen = (from: number, to: number): boolean => !state.accepted.some((gap) => overlaps(gap, [from, to]))
+  const isOpen = (position: number, to: number): boolean => !isAccepted({ position, to }, state.accepted)
   const isHurt =
     isDamaged(damage.filter(({ at, length }) => isOpen(at, at + length))) || state.noticed.some(({ position, to }) => isOpen(position, to))
   const alive = state.id === null || isHurt ? 'damaged' : 'ok'
@@ -80,11 +80,11 @@ export function liveAmount(
 }
 
 /**
- * What a writer that died left half-written was never acknowledged. Nor were pieces of lines and pages that never reached the disk, if the next record
+ * What a writer that died left half-written was never acknowledged, unless the next record misses something there: then the newline of a record rotted. Nor were pieces of lines and pages that never reached the disk, if the next record
  * misses nothing there. If there is none, only such a page is none: its watermark would show that it vanished.
  */
 export function isDamaged(damage: readonly Damage[]): boolean {
-  return damage.some(({ as, checksum, isMissed = as !== 'zeros' }) => as !== 'torn' && (checksum !== undefined || isMissed))
+  return damage.some(({ as, checksum, isMissed = as !== 'zeros' && as !== 'torn' }) => checksum !== undefined || isMissed)
 }
 
 function snapshotInfo(snapshot: Snapshot, { head }: SessionState): SessionInfo['snapshots'][number] {

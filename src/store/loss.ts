@@ -52,6 +52,8 @@ interface Loaded<S> {
   readonly illegible: boolean
   /** What a line says that is intact and cannot be opened with the key of this session. */
   readonly stated: Identity | undefined
+  /** Where the first line is that bytes are missing before: neither that one nor any after it counts. */
+  readonly ahead: number | undefined
   /** What its engine found to be missing. */
   readonly vanished: Vanished | undefined
   /** It ends with a seal that accepts a loss, and the segment after it is not there yet. */
@@ -67,7 +69,7 @@ export function isNamedIn(engine: Pick<Engine, 'name'>, name: string): IsNamed {
 
 /** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
 export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
-  const { state, start, end, rooted, illegible, stated, vanished, accepted } = loaded
+  const { state, start, end, rooted, illegible, stated, ahead, vanished, accepted } = loaded
   const identity = model.identity?.(state) ?? stated
   if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: start ?? 0, to: end, as: 'identity' }
   // What was accepted ends with its epoch. What is lost after that was written since.
@@ -77,7 +79,7 @@ export function findLoss<S>(model: Model<S>, loaded: Loaded<S>, isNamed: IsNamed
   }
   const startsLate = start !== undefined && (!rooted || model.mayStartAt?.(state, start) === false)
   if (vanished === undefined && !startsLate && !illegible) return undefined
-  const from = startsLate || illegible ? 0 : (vanished?.from ?? 0)
+  const from = startsLate || illegible ? 0 : Math.min(vanished?.from ?? 0, ahead ?? Number.POSITIVE_INFINITY)
   return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
 }
 

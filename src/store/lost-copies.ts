@@ -15,10 +15,17 @@ export class LostCopies {
   #second: Extent | undefined
   /** The first copy of the last record could not be read, so the next record may name a checksum that is not known. */
   mayDiffer = false
+  /** The last record is written twice, and one copy was read. If that is the second one, the next record names a checksum that is not known. */
+  isAlone = false
 
   /** Whether a spoiled line is the second copy of the record before it. */
   isSecond(spoiled: Spoiled): boolean {
     return this.#second !== undefined && isWithin(spoiled, this.#second)
+  }
+
+  /** The other copy was read, too. */
+  repeat(): void {
+    this.isAlone = false
   }
 
   /**
@@ -28,6 +35,7 @@ export class LostCopies {
   count<T extends Spoiled>(counted: Counted, spoiled: readonly T[]): T | undefined {
     const line = { at: counted.at, end: counted.end - 1 }
     const twice = !counted.carried && isWrittenTwice(counted.record)
+    this.isAlone = twice
     this.#second = twice ? secondCopy(line) : undefined
     const first = twice ? firstCopy(line) : undefined
     const last = spoiled.at(-1)

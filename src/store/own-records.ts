@@ -2,7 +2,7 @@
 import { type Clock, isoTime } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Journal } from '../engine/port.ts'
-import { countedAt, type JournalFold } from '../record/fold.ts'
+import { countedAt } from '../record/fold.ts'
 import { type Body, encodeBody } from '../record/line.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import type { Model } from './model.ts'
@@ -23,12 +23,12 @@ export function noticeBody({ journal, clock, ids }: Writer, notice: Notice): Bod
 }
 
 /**
- * The state of a sealed segment, with what this writer noticed as lost, for the checkpoint of the next one. No record can say it there. If the writer died
- * after the roll, the next process would not read the lines before it.
+ * The state with what this writer noticed as lost and has not written yet: what it decides on, and what the checkpoint after a seal says. No record can say
+ * it there, and if the writer died after the roll, the next process would not read the lines before it.
  */
-export function withNotice<S>(model: Model<S>, state: S, notice: Notice, { lastId, lastAt, prev, end }: JournalFold): S {
+export function withNotice<S>(model: Model<S>, state: S, notice: Notice, end: number): S {
   if (notice === undefined) return state
-  return model.apply(state, countedAt({ draft: { id: lastId, at: lastAt, ...notice }, place: { at: end, end, crc: prev }, prev }))
+  return model.apply(state, countedAt({ draft: { id: '', at: '', ...notice }, place: { at: end, end, crc: '' }, prev: '' }))
 }
 
 /** `from`: lines from here on may not be on the disk. `next`: where the journal continues, if not at the end of the seal. */

@@ -25,11 +25,11 @@ import type { Decision, Operation } from '../session/decision.ts'
 import { acceptLoss } from './accept-loss.ts'
 import { type Damage, type IsNamed, type Loss, lossError } from './loss.ts'
 import type { Model } from './model.ts'
-import { noticeBody, sealBody } from './own-records.ts'
+import { noticeBody, sealBody, withNotice } from './own-records.ts'
 import type { PlacedGroup } from './placed-group.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { Tail } from './tail.ts'
-import { decide, isDuplicate, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, type Waiting } from './waiting.ts'
+import { decide, isDuplicate, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, tooMany, type Waiting } from './waiting.ts'
 
 export interface ReplicaOptions<S> {
   readonly journal: Journal
@@ -67,15 +67,7 @@ export class Replica<S> {
   /** Carries out an operation. Resolves with its answer once everything that it rests on is durable. */
   submit<R>(operation: Operation<S, R>): Promise<R> {
     if (this.#queue.length >= this.#limits.queueLength) {
-      return Promise.reject(
-        new HoldfastError(
-          'RESOURCE_EXHAUSTED',
-          `${this.#queue.length} operations wait for this session already. Wait for some of them first.`,
-          {
-            details: { limit: this.#limits.queueLength },
-          },
-        ),
-      )
+      return Promise.reject(tooMany(this.#queue.length, this.#limits.queueLength))
     }
     const { clock, ids } = this.#options
     const now = clock.now()
@@ -317,7 +309,7 @@ export class Replica<S> {
     }
     const counted: Counted[] = []
     const keys = new SegmentKeys(model)
-    let state = tail.state
+    let state = withNotice(model, tail.state, tail.notice, tail.end)
     let urgent = false
     // What the last record of a group comes to is seen to once it stands, while the disk works.
     const applyAll = (): void => {
@@ -344,8 +336,11 @@ export class Replica<S> {
         continue
       }
       if (placed.length > 0 && (!group.fits(body) || group.length > this.#limits.groupTargetBytes)) break
-      const notice = placed.length === 0 && decision.opens === undefined ? noticeBody(this.#options, tail.notice) : undefined
-      if (notice !== undefined) add(notice)
+      if (placed.length === 0) {
+        state = tail.state
+        const notice = decision.opens === undefined ? noticeBody(this.#options, tail.notice) : undefined
+        if (notice !== undefined) add(notice)
+      }
       const place = add(body)
       urgent ||= item.operation.urgent === true
       planned.push({ waiting: item, decision, place })

@@ -6,6 +6,7 @@
  * - An erased message does not come back. Erasures that the store or the backup records are applied to the lines of the backup first.
  * - Segments of an earlier incarnation, which the store may have purged, stay away.
  * - A message that a caller repeated after its line had rotted does not come back a second time (repeated-records.ts).
+ * - A message does not come back whose place a later one has taken (session/noticed.ts): it would be shown beside that one.
  * - Damaged lines are copied to the quarantine before they are written over.
  *
  * Every step may be done twice: repeating the call completes one that died.
@@ -34,6 +35,7 @@ import { HoldfastError } from '../errors.ts'
 import { splitLines } from '../record/line.ts'
 import { checkId } from '../session/check.ts'
 import type { ErasedLine } from '../session/records.ts'
+import type { NoticedGap } from '../session/state.ts'
 import { shellWord } from './command-words.ts'
 import { putEntries } from './entries.ts'
 import { erasedBytes } from './erase.ts'
@@ -64,7 +66,7 @@ export interface RestoredSession {
   readonly restoredBytes: number
   /** Lines that were damaged in the store and intact in the backup. */
   readonly repairedLines: number
-  /** Damaged lines that stay damaged, because later records of the session have their message ids or operation keys. */
+  /** Damaged lines that stay damaged, because later records of the session have their message ids or operation keys, or have taken their place. */
   readonly repeatedLines: number
   /** Lines of the backup that hold a message which was erased since. They stay erased. */
   readonly keptErased: number
@@ -128,7 +130,9 @@ class Restore {
     requireOneHistory(wanted)
     const all = await planSegments(this.#target, wanted, here.segments)
     const repeated = await repeatedRecords(backup, live, writtenRanges(all), here.state.born)
-    const planned = repeated.size === 0 ? all : await planSegments(this.#target, wanted.map(without(repeated)), here.segments)
+    const { noticed } = here.state
+    const isAll = repeated.size === 0 && noticed.length === 0
+    const planned = isAll ? all : await planSegments(this.#target, wanted.map(without(repeated, noticed)), here.segments)
     signal?.throwIfAborted()
     if (!dryRun) await this.#carryOut(planned, onProgress)
     return {
@@ -265,9 +269,10 @@ function patchedLines(planned: readonly PlannedSegment[]): number {
 }
 
 /** Leaves out the lines of these records. */
-function without(records: ReadonlySet<string>): (segment: WantedSegment) => WantedSegment {
+function without(records: ReadonlySet<string>, noticed: readonly NoticedGap[]): (segment: WantedSegment) => WantedSegment {
   return (segment) => {
-    const lines = splitLines(segment.wanted, 0).lines.filter(({ bytes }) => records.has(recordIdIn(bytes)))
+    const isNoticed = (at: number): boolean => noticed.some(({ position, to }) => segment.first + at >= position && segment.first + at < to)
+    const lines = splitLines(segment.wanted, 0).lines.filter(({ at, bytes }) => records.has(recordIdIn(bytes)) || isNoticed(at))
     return { ...segment, without: new Set(lines.map(({ at }) => at)) }
   }
 }

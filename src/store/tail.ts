@@ -64,8 +64,8 @@ export class Tail<S> {
   #lastSeal: Seal | undefined
   /** The state before the first record is known. */
   #rooted = true
-  /** An intact line was met that is not at its place. One ahead of it was moved there: no writer is ever too early. */
-  #displaced: Displaced | undefined
+  /** An intact line was met that is not at its place: the first one ahead of it, if there is one. That one was moved there: no writer is ever too early. */
+  #displaced: { readonly how: Displaced; readonly at: number } | undefined
   /** A file was replaced or cut while the journal was loaded. */
   #changed = false
   /** Something was read or placed since the journal was loaded. */
@@ -198,8 +198,9 @@ export class Tail<S> {
     const { seal } = this.#fold
     const loaded = {
       ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
-      illegible: this.state === this.#model.initial && isIllegible(this.#displaced, this.damage),
+      illegible: this.state === this.#model.initial && isIllegible(this.#displaced?.how, this.damage),
       stated: this.#stated,
+      ahead: this.#displaced?.how === 'ahead' ? this.#displaced.at : undefined,
       accepted: isAcceptance(seal),
     }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
@@ -323,7 +324,7 @@ export class Tail<S> {
         prev: this.#fold.prev,
         carries: carried.length,
         unrooted: !this.#rooted && !isAcceptance(seal),
-        state: this.#model.checkpoint(withNotice(this.#model, this.state, this.notice, this.#fold)),
+        state: this.#model.checkpoint(withNotice(this.#model, this.state, this.notice, first)),
       },
       sealing,
     )
@@ -390,8 +391,7 @@ export class Tail<S> {
     this.#read.begin()
     this.#displaced = undefined
     this.#grown = false
-    this.#rotten = undefined
-    this.#stated = undefined
+    ;[this.#rotten, this.#stated] = [undefined, undefined]
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment
@@ -415,22 +415,26 @@ export class Tail<S> {
   }
 
   #take(line: Line): void {
-    const { root, prev } = this.#fold
+    const { root, segment, prev, fresh } = this.#fold
     const verdict = this.#fold.judge(line)
     if (this.#fold.root !== undefined && this.#fold.root !== root) {
       this.#setState(this.#model.restore(this.#fold.root.state as JsonObject))
       this.#covered = this.segment
       this.#rooted = this.#fold.root.unrooted !== true
+      if (this.#fold.complete) this.#damage.pass(this.segment)
     }
     if (verdict.kind === 'damage' && !this.#damage.isCopy(verdict)) {
       const checksum = checksumOfDamaged(line)
       this.#damage.add(this.#fold, verdict, checksum)
       if (verdict.as === 'rotten') this.#stated ??= statedIdentity(line)
       if (this.#fold.ready) this.#rotten = checksum ?? this.#rotten
-    } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) this.#read.endsWith(line)
-    else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced !== 'ahead') this.#displaced = displacement(line)
+    } else if (verdict.kind === 'checkpoint' || (verdict.kind === 'nothing' && verdict.why === 'repeated')) {
+      this.#read.endsWith(line)
+      this.#damage.repeat()
+    } else if (verdict.kind === 'nothing' && verdict.why === 'misplaced' && this.#displaced?.how !== 'ahead')
+      this.#displaced = { how: displacement(line), at: line.at }
     else if (verdict.kind === 'counted') {
-      this.#damage.count(verdict, prev, this.#read.last?.at ?? 0)
+      this.#damage.count(verdict, { segment, prev, fresh }, this.#read.last)
       if (verdict.at >= this.#covered) this.#unapplied.push(verdict)
       if (!verdict.carried) [this.#read.last, this.#rotten] = [verdict, undefined]
       this.#hasErasure ||= verdict.record.type === 'message.erased'

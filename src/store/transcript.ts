@@ -400,12 +400,13 @@ function isInherited(piece: Past, found: Found, entry: KeyEntry, key: KeyHash): 
 }
 
 /** On one branch, a depth names one message. The positions spare reading what lies on the other side of it. */
-function cutBefore<T extends Stretch>(stretches: readonly T[], { depth, found, holds }: Cut): T[] {
-  return stretches
-    .map((stretch) => ({
-      ...stretch,
-      to: Math.min(stretch.to, depth - 1),
-      last: holds(stretch) ? Math.min(stretch.last, found.at) : stretch.last,
+function cutBefore(pieces: readonly Piece[], { depth, found, holds }: Cut): Piece[] {
+  return pieces
+    .map((piece) => ({
+      ...piece,
+      to: Math.min(piece.to, depth - 1),
+      last: holds(piece) ? Math.min(piece.last, found.at) : piece.last,
+      noticed: piece.noticed?.filter(({ position }) => !holds(piece) || position < found.at),
     }))
     .filter(({ from, to }) => from < to)
 }

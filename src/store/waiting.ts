@@ -82,3 +82,9 @@ export async function lookUp<S>(journal: Journal, asking: readonly Waiting<S>[],
     item.knownBefore = segment
   }
 }
+
+export function tooMany(waiting: number, limit: number): HoldfastError {
+  return new HoldfastError('RESOURCE_EXHAUSTED', `${waiting} operations wait for this session. Wait for some of them first.`, {
+    details: { limit },
+  })
+}

@@ -229,7 +229,7 @@ async function recentOf(
   const uncalled = new Set<string>()
   const gaps: Gap[] = []
   const [oldest] = stretches
-  let from = oldest === undefined || oldest.run === PAST ? -1 : oldest.first - 1
+  let from = oldest === undefined || oldest.run === PAST || oldest.from === 0 ? -1 : oldest.first - 1
   let [tokens, beyond, hasUser] = [0, 0, false]
   for await (const { stored, point } of transcript.newestPlaced(stretches, (gap) => gaps.push(gap))) {
     const item = itemOf(stored, countTokens)

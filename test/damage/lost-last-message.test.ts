@@ -2,14 +2,14 @@
  * The last message rots, and then the session continues. The next message takes the depth of the lost one, so depths show nothing: the writer
  * wrote down what it could not read, and every later answer reports it.
  */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import { repairSession } from '../../src/doctor/repair.ts'
 import { journalName } from '../../src/engine/names.ts'
-import { openStore } from '../../src/index.ts'
+import { openStore, restoreSession } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 
 const LIMITS = { segmentBytes: 2000 }
@@ -32,13 +32,14 @@ async function using<T>(work: (store: Store) => Promise<T>, limits = {}): Promis
 
 const append = (store: Store, content: string) => store.session('a').then((session) => session.append({ role: 'user', content }))
 
-/** Flips one bit of a text in the files of the session. Returns how to flip it back. */
-async function rot(text: string): Promise<() => Promise<void>> {
+/** Flips one bit of a text in the files of the session, or of the byte so far before it. Returns how to flip it back. */
+async function rot(text: string, before = 0): Promise<() => Promise<void>> {
   const folder = join(directory, 'sessions', journalName('default', 'a'))
   for (const name of (await readdir(folder)).filter((file) => file.endsWith('.jsonl'))) {
     const bytes = await readFile(join(folder, name))
-    const at = bytes.indexOf(text)
-    if (at === -1) continue
+    const found = bytes.indexOf(text)
+    if (found === -1) continue
+    const at = before === 0 ? found : bytes.lastIndexOf('{"v":', found) - before
     const flip = async (): Promise<void> => {
       const now = await readFile(join(folder, name))
       now[at] = (now[at] as number) ^ 1
@@ -86,6 +87,19 @@ describe('the last message rots, and the session continues', () => {
     await using(async (store) => {
       await append(store, 'third')
       expect(await report(store)).toMatchObject({ texts: ['first', 'third'], damage: [LOST], status: 'damaged' })
+    })
+  })
+
+  test.each([1, 2, 3])('with a message, and only byte %i before its line had been flipped', async (before) => {
+    await using(async (store) => {
+      for (const text of ['first', 'second']) await append(store, text)
+    })
+    await rot('second', before)
+    await using(async (store) => {
+      await append(store, 'third')
+      const { texts, damage, status } = await report(store)
+      expect(texts.length === 3 ? 'all' : [damage.length, status]).toEqual(texts.length === 3 ? 'all' : [1, 'damaged'])
+      expect(texts).toContain('third')
     })
   })
 
@@ -168,6 +182,88 @@ describe('the last message rots, and the session continues', () => {
       expect((await again.messages()).damage).toMatchObject([{ ...inherited, accepted: true }])
     })
   })
+})
+
+test('a fork lacks what its origin had lost after the last message, and so does the window of what is left', async () => {
+  await using((store) => append(store, 'first'))
+  await rot('first')
+  await using(async (store) => {
+    await append(store, 'second')
+    expect((await (await store.session('a')).window({ budget: 1000 })).damage).toMatchObject([LOST])
+  })
+  await rot('second')
+  await using(async (store) => {
+    const fork = await (await store.session('a')).fork({ id: 'b' })
+    await fork.append({ role: 'user', content: 'third' })
+    expect((await fork.messages({ from: 'start' })).messages).toHaveLength(1)
+  })
+})
+
+test('a fork that is made right after the loss reports it, and so does the doctor', async () => {
+  await using(async (store) => {
+    for (const text of ['first', 'second']) await append(store, text)
+  })
+  await rot('second')
+  await using(async (store) => {
+    const fork = await (await store.session('a')).fork({ id: 'b' })
+    const inherited = [{ ...LOST, session: 'a' }]
+    expect((await fork.messages({ from: 'start' })).damage).toMatchObject(inherited)
+    expect((await fork.messages({ from: 'end' })).damage).toMatchObject(inherited)
+    expect((await fork.window({ budget: 1000 })).damage).toMatchObject(inherited)
+    expect((await findingsOf(store)).map(({ kind }) => kind).toSorted()).toEqual(['lost-past', 'rotten'])
+    await repairSession(store, 'a', (await findingsOf(store)) as never)
+    expect((await fork.messages({ from: 'start' })).damage).toMatchObject([{ ...inherited[0], accepted: true }])
+  })
+})
+
+test('a loss beside one that was accepted is not accepted', async () => {
+  await using(async (store) => {
+    for (const text of ['first', 'second', 'third']) await append(store, text)
+  })
+  await rot('second')
+  await using(async (store) => repairSession(store, 'a', (await findingsOf(store)) as never))
+  await rot('third')
+  await using(async (store) => {
+    await append(store, 'fourth')
+    const { damage, status } = await report(store)
+    expect(status).toBe('damaged')
+    expect(damage.some((place) => !('accepted' in place))).toBe(true)
+  })
+})
+
+test('nothing is missed of a session that was purged', async () => {
+  await using(async (store) => {
+    for (const text of ['first', 'second']) await append(store, text)
+  })
+  await rot('second')
+  await using(async (store) => {
+    await (await store.session('a')).delete()
+    for await (const _ of store.purge({ olderThanMs: 0 }));
+    expect(await findingsOf(store)).toEqual([])
+  })
+})
+
+test('a restore leaves out a message whose place another one has taken', async () => {
+  const backup = `${directory}-backup`
+  try {
+    await using(async (store) => {
+      for (const text of ['first', 'second']) await append(store, text)
+    })
+    await cp(directory, backup, { recursive: true })
+    await rot('second')
+    await using(async (store) => {
+      for (let i = 0; i < 12; i++) await append(store, `later ${i} ${'x'.repeat(300)}`)
+    }, LIMITS)
+    expect(await restoreSession(backup, directory, 'a')).toMatchObject({ repairedLines: 0, repeatedLines: 1, status: 'damaged' })
+    await using(async (store) => {
+      const { texts, damage } = await report(store)
+      expect(texts).not.toContain('second')
+      expect(damage).toMatchObject([LOST])
+      expect(await findingsOf(store)).toMatchObject([{ kind: 'rotten' }])
+    })
+  } finally {
+    await rm(backup, { recursive: true, force: true })
+  }
 })
 
 test('a repair accepts the loss: answers keep it, marked, and the session is ok', async () => {

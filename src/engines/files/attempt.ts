@@ -1,7 +1,11 @@
 /** One write to a segment, and how its end is looked at before and after it. */
+import type { Appended } from '../../engine/port.ts'
 import { HoldfastError, type Outcome } from '../../errors.ts'
 import { unwritable } from './failures.ts'
 import type { Segment } from './segment.ts'
+
+/** The journal no longer ends where the write was to go: nothing was written. */
+export const MOVED: Appended = { moved: true, placed: 0 }
 
 export function endOf(open: Segment, outcome: Outcome = 'none'): number | undefined {
   try {

@@ -12,7 +12,7 @@ import type { Appended, AppendOptions, Chunk, Journal, Oddity, Vanished } from '
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
-import { type Attempt, endOf, isAt, isPlace, placedOf, writeNow, writeSoon } from './attempt.ts'
+import { type Attempt, endOf, isAt, isPlace, MOVED, placedOf, writeNow, writeSoon } from './attempt.ts'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
@@ -48,7 +48,6 @@ export interface JournalParts {
   readonly track: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-const MOVED: Appended = { moved: true, placed: 0 }
 const NEWLINE = Buffer.from('\n')
 
 export class FilesJournal implements Journal {
