@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Journal } from '../engine/port.ts'
 import type { Damaged, Verdict } from '../record/fold.ts'
+import { LEAD_IN } from '../record/line.ts'
 import { isWrittenTwice, type JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
 import { sessionModel } from '../session/model.ts'
@@ -75,7 +76,7 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
       if (copy !== undefined) open = open.filter((one) => one !== copy)
       // If this is the second copy of a record, the next record names the checksum of the first, which is spoiled.
       const isSecond = (open.length > 0 || copy !== undefined) && verdict.kind === 'counted' && isWrittenTwice(verdict.record)
-      emptied = verdict.record.type === 'segment.sealed' && open[0]?.at === segment
+      emptied = verdict.record.type === 'segment.sealed' && (open[0]?.at ?? Number.POSITIVE_INFINITY) <= segment + LEAD_IN.length
       close(verdict.record.prev)
       before = { crc: isSecond ? undefined : verdict.crc, at: verdict.record.at }
       if (lost.length > MOST || (verdict.kind === 'counted' && verdict.at >= until)) break

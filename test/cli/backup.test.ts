@@ -53,7 +53,7 @@ test('a store that has rotted does not spoil its backup', async () => {
   writeFileSync(join(cli.store, segment), bytes)
   const { status, stderr } = await cli.run(['backup', backup])
   expect(status).toBe(5)
-  expect(stderr).toContain('it was kept')
+  expect(stderr).toContain('The backup keeps its own')
   expect(readFileSync(join(backup, segment)).equals(good)).toBe(true)
 })
 
