@@ -430,6 +430,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'completion',
     about: 'print a script that completes words in a shell',
     words: [{ word: '<shell>', about: 'which shell', choices: ['bash', 'zsh', 'fish'] }],
-    load: async () => (await import('./completion.ts')).completion,
+    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
   },
 ]

@@ -1,11 +1,15 @@
 /** `completion`: scripts that complete commands, options and their values, made from the command table. */
 import { type CommandSpec, GLOBAL_OPTIONS, type OptionSpec } from './command-spec.ts'
-import { COMMANDS } from './commands.ts'
 import type { Context } from './context.ts'
 
-export async function completion({ out }: Context, [shell]: ['bash' | 'zsh' | 'fish']): Promise<void> {
-  const script = { bash, zsh, fish }[shell]
-  await out.text(script())
+type Commands = readonly CommandSpec[]
+
+/** The command, given the table that it is in itself. */
+export function completionOf(commands: Commands) {
+  return async ({ out }: Context, [shell]: ['bash' | 'zsh' | 'fish']): Promise<void> => {
+    const script = { bash, zsh, fish }[shell]
+    await out.text(script(commands))
+  }
 }
 
 function nameOf({ flags }: OptionSpec): string {
@@ -29,10 +33,10 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-function bash(): string {
-  const names = COMMANDS.map(({ name }) => name).join(' ')
-  const valued = [...new Set([...COMMANDS.flatMap(({ options = [] }) => options), ...GLOBAL_OPTIONS].filter(takesValue).map(nameOf))]
-  const cases = COMMANDS.map((spec) => {
+function bash(commands: Commands): string {
+  const names = commands.map(({ name }) => name).join(' ')
+  const valued = [...new Set([...commands.flatMap(({ options = [] }) => options), ...GLOBAL_OPTIONS].filter(takesValue).map(nameOf))]
+  const cases = commands.map((spec) => {
     const words = optionsOf(spec).map(nameOf).join(' ')
     const values = optionsOf(spec).flatMap((option) => {
       if (option.choices !== undefined) return [`      ${nameOf(option)}) words=${quoted(option.choices.join(' '))} ;;`]
@@ -76,13 +80,13 @@ complete -F _holdfast holdfast
 `
 }
 
-function zsh(): string {
+function zsh(commands: Commands): string {
   const described = (text: string): string => text.replaceAll('[', '(').replaceAll(']', ')').replaceAll(':', ',')
   const specOf = (option: OptionSpec): string => {
     const value = option.choices !== undefined ? `:value:(${option.choices.join(' ')})` : option.file === true ? ':file:_files' : ':value: '
     return quoted(`*${nameOf(option)}[${described(option.about)}]${takesValue(option) ? value : ''}`)
   }
-  const cases = COMMANDS.map((spec) => {
+  const cases = commands.map((spec) => {
     const words = spec.words.map(({ word, choices }) => {
       const name = word.replaceAll(/[<>[\].]/g, '')
       return quoted(`${word.includes('...') ? '*' : ''}:${name}:${choices === undefined ? ' ' : `(${choices.join(' ')})`}`)
@@ -95,7 +99,7 @@ _holdfast() {
   local state line
   local -a commands
   commands=(
-${COMMANDS.map(({ name, about }) => `    ${quoted(`${name}:${described(about)}`)}`).join('\n')}
+${commands.map(({ name, about }) => `    ${quoted(`${name}:${described(about)}`)}`).join('\n')}
   )
   _arguments -C ${GLOBAL_OPTIONS.map(specOf).join(' ')} '1:command:->command' '*::argument:->argument'
   case $state in
@@ -110,7 +114,7 @@ if [ "$funcstack[1]" = "_holdfast" ]; then _holdfast "$@"; else compdef _holdfas
 `
 }
 
-function fish(): string {
+function fish(commands: Commands): string {
   const option = (condition: string, spec: OptionSpec): string => {
     const value =
       spec.choices !== undefined
@@ -122,8 +126,8 @@ function fish(): string {
             : ''
     return `complete -c holdfast${condition} -l ${nameOf(spec).slice(2)}${value} -d ${fishQuoted(spec.about)}`
   }
-  const names = COMMANDS.map(({ name }) => name).join(' ')
-  const lines = COMMANDS.flatMap((spec) => {
+  const names = commands.map(({ name }) => name).join(' ')
+  const lines = commands.flatMap((spec) => {
     const inside = ` -n ${fishQuoted(`__fish_seen_subcommand_from ${spec.name}`)}`
     const choices = choicesOf(spec).join(' ')
     return [

@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
 import {
+  type CheckpointDraft,
   type Draft,
   FORMAT_VERSION,
   isWrittenTwice,
@@ -190,20 +191,6 @@ function sizeOf(body: Body): number {
 
 function copiesOf({ draft: { type } }: Body): number {
   return isWrittenTwice({ v: FORMAT_VERSION, type }) ? 2 : 1
-}
-
-export interface CheckpointDraft {
-  /** First position of the segment that it opens. */
-  readonly base: number
-  /** Id, time and crc of the last record that it covers: helpers must make the same bytes, so nothing here is their own. */
-  readonly id: string
-  readonly at: string
-  readonly prev: string
-  /** Lines of the segment before that follow it verbatim, because their own place may not be on the disk. */
-  readonly carries: number
-  readonly state: JsonObject
-  /** True if the state is not that of the journal, because its beginning is lost and nobody has accepted that yet. */
-  readonly unrooted?: boolean
 }
 
 /** One checkpoint line, with its newline. `sealing` must be ready. */

@@ -73,6 +73,21 @@ export interface Draft {
   readonly parent?: Address | undefined
 }
 
+/** What a checkpoint says: the state up to its segment. */
+export interface CheckpointDraft {
+  /** First position of the segment that it opens. */
+  readonly base: number
+  /** Id, time and crc of the last record that it covers: helpers must make the same bytes, so nothing here is their own. */
+  readonly id: string
+  readonly at: string
+  readonly prev: string
+  /** Lines of the segment before that follow it verbatim, because their own place may not be on the disk. */
+  readonly carries: number
+  readonly state: JsonObject
+  /** True if the state is not that of the journal, because its beginning is lost and no person has accepted that. */
+  readonly unrooted?: boolean
+}
+
 /** A record as it was read: `type` may be one that this version does not know. */
 export interface JournalRecord {
   readonly v: number

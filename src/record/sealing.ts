@@ -12,8 +12,7 @@
  *
  * So whoever has no key can check, copy, back up and carry lines, and rebuild id files; only whoever looks into a payload needs it.
  */
-import type { CheckpointDraft } from './line.ts'
-import type { Draft, JournalRecord, JsonObject } from './record.ts'
+import type { CheckpointDraft, Draft, JournalRecord, JsonObject } from './record.ts'
 
 export interface Sealing {
   /** Undefined if everything is at hand that `payload` and `state` need; otherwise resolves once it is. UNREADABLE if there is no such key. */

@@ -1,5 +1,5 @@
 /** The Model Context Protocol over HTTP: each request is whole in itself, so there is nothing to open or to keep. */
-import type { McpStore } from '../adapters/mcp/server.ts'
+import type { McpStore } from '../adapters/mcp/options.ts'
 import type { Store } from '../store/store.ts'
 import { readJson } from './body.ts'
 import { includes } from './principal.ts'

@@ -4,10 +4,9 @@
  */
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
-import type { Route } from './route.ts'
 
 export interface Answered {
-  readonly route: Route
+  readonly route: { readonly path: string; readonly scope: string; readonly long?: boolean | undefined }
   readonly method: string
   readonly status: number
   readonly ms: number

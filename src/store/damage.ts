@@ -2,13 +2,13 @@
 import type { Journal } from '../engine/port.ts'
 import type { Damaged } from '../record/fold.ts'
 import type { DamageReason, SessionState } from '../session/state.ts'
-import { damagedPlaces } from './damaged-places.ts'
+import { type DamagedPlace, damagedPlaces } from './damaged-places.ts'
 import { history } from './history.ts'
 import type { Loss } from './loss.ts'
 import { LostCopies } from './lost-copies.ts'
 import type { Replica } from './replica.ts'
 
-export type { DamageReason }
+export type { DamagedPlace, DamageReason }
 
 export interface DamageReport {
   /** First position of the segment, which is also the name of its file. */
@@ -21,21 +21,6 @@ export interface DamageReport {
    * `vanished`: bytes that were acknowledged and are no longer there. `identity`: the files belong to another session. `rotten`: anything else.
    */
   readonly kind: 'torn' | 'zeros' | 'missing' | 'rotten' | 'vanished' | 'identity'
-}
-
-/** One place in an answer where something is missing that was written. */
-export interface DamagedPlace {
-  /** Where it begins in the journal. */
-  readonly position: number
-  /** How many messages the answer lacks because of it; null if unknown. */
-  readonly count: number | null
-  readonly reason: DamageReason
-  /** The session whose journal it is in, where that is another one: a fork reports what it inherits. */
-  readonly session?: string
-  /** A person has reviewed this loss, and the session continues without it. */
-  readonly accepted?: true
-  /** The time of the last record before the gap that can be read. */
-  readonly since?: string
 }
 
 /** All damage of a journal, which is read for it, with what is known to be lost. One spoiled copy of a record that is written twice is none. */

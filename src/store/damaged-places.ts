@@ -7,7 +7,21 @@
  *   accepted   losses that a person has reviewed: they mark the others, and stay in every answer that covers them
  */
 import type { AcceptedGap, DamageReason, NoticedGap } from '../session/state.ts'
-import type { DamagedPlace } from './damage.ts'
+
+/** One place in an answer where something is missing that was written. */
+export interface DamagedPlace {
+  /** Where it begins in the journal. */
+  readonly position: number
+  /** How many messages the answer lacks because of it; null if unknown. */
+  readonly count: number | null
+  readonly reason: DamageReason
+  /** The session whose journal it is in, where that is another one: a fork reports what it inherits. */
+  readonly session?: string
+  /** A person has reviewed this loss, and the session continues without it. */
+  readonly accepted?: true
+  /** The time of the last record before the gap that can be read. */
+  readonly since?: string
+}
 
 /** A stretch of positions in which something was lost. */
 export interface LostStretch {

@@ -1,6 +1,7 @@
 /** What the simulation of the store found, each as small as it can be. */
 import { expect, test } from 'vitest'
-import { type CheckpointDraft, encodeCheckpoint, LEAD_IN } from '../../src/record/line.ts'
+import { encodeCheckpoint, LEAD_IN } from '../../src/record/line.ts'
+import type { CheckpointDraft } from '../../src/record/record.ts'
 import { MemoryDisk } from '../doctor/disk.ts'
 import { findingsIn, openOn } from '../doctor/sample.ts'
 import { change, type Found, fillLine, lines, segmentPath, ZERO } from '../doctor/spoil.ts'

@@ -91,7 +91,7 @@ function wrongInWeb(path: string, { specifier }: Import): string[] {
   return allowed ? [] : [`imports ${target}: web sees the client only`]
 }
 
-function findImports(source: ts.SourceFile): Import[] {
+export function findImports(source: ts.SourceFile): Import[] {
   const found: Import[] = []
   walkTree(source, (node) => {
     const specifier = specifierOf(node)

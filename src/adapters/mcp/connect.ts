@@ -1,6 +1,8 @@
 /** Where the protocol's server meets its two transports. */
+
+import type { McpOptions, McpStore } from './options.ts'
 import { StdioServerTransport, WebStandardStreamableHTTPServerTransport } from './sdk.ts'
-import { type McpOptions, type McpStore, makeMcpServer } from './server.ts'
+import { makeMcpServer } from './server.ts'
 
 /** Speaks over standard input and output; resolves when the other side has left and has its answers, or when it is told to end. */
 export async function serveStdio(store: McpStore, options: Omit<McpOptions, 'live'>, signal: AbortSignal): Promise<void> {

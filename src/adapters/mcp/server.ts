@@ -3,7 +3,6 @@
  * resources, a prompt that takes up a session; with `allowWrite` also tools that append, fork and commit, none of which destroys anything.
  */
 import { z } from 'zod'
-import type { SessionApi, StoreApi } from '../../client/api.ts'
 import { viewOf } from '../../dialect/message.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { StoredMessage } from '../../store/transcript.ts'
@@ -11,23 +10,9 @@ import type { Window } from '../../store/window.ts'
 import { foundFields } from '../../wire/search.ts'
 import { sessionFields } from '../../wire/sessions.ts'
 import { answer, Damage, damageNote } from './answer.ts'
+import type { McpOptions, McpStore } from './options.ts'
 import { completable, McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
 import { addWriteTools } from './write-tools.ts'
-
-export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
-  /** With `creates`, one that is missing may be about to be made. */
-  session(id: string, options?: { readonly creates?: boolean }): Promise<SessionApi>
-}
-
-export interface McpOptions {
-  readonly version: string
-  /** Whether agents may also append, fork and commit. */
-  readonly allowWrite: boolean
-  /** Whether the connection lasts, so that changes can be told. */
-  readonly live: boolean
-  /** Is told what a tool has written to. */
-  readonly wrote?: (tool: string, session: string) => void
-}
 
 const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
 const SCHEME = 'session://'

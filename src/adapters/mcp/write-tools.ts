@@ -1,8 +1,8 @@
 /** The tools of an agent that may write. Each is safe to repeat where it names what it makes; none destroys anything. */
 import { z } from 'zod'
 import { answer } from './answer.ts'
+import type { McpOptions, McpStore } from './options.ts'
 import type { McpServer } from './sdk.ts'
-import type { McpOptions, McpStore } from './server.ts'
 
 const ADDS = { readOnlyHint: false, destructiveHint: false, openWorldHint: false } as const
 

@@ -5,8 +5,8 @@
  */
 import type { Changes, Chunk, Engine, Journal, Oddity, Supports } from '../../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
-import type { CheckpointDraft, Line } from '../../record/line.ts'
-import type { Draft } from '../../record/record.ts'
+import type { Line } from '../../record/line.ts'
+import type { CheckpointDraft, Draft } from '../../record/record.ts'
 import type { Open, Sealing } from '../../record/sealing.ts'
 import { NO_DIGEST } from '../../session/keys.ts'
 import { JournalWrapper } from '../journal-wrapper.ts'

@@ -22,8 +22,7 @@ import {
   randomBytes,
 } from 'node:crypto'
 import type { KeyEntry, KeyHash } from '../../record/keys.ts'
-import type { CheckpointDraft } from '../../record/line.ts'
-import type { Draft, JournalRecord, Json, JsonObject, RecordType } from '../../record/record.ts'
+import type { CheckpointDraft, Draft, JournalRecord, Json, JsonObject, RecordType } from '../../record/record.ts'
 import { JsonText } from '../../session/json-text.ts'
 import { keysOf, NO_DIGEST, type SealedKeys } from '../../session/keys.ts'
 

@@ -1,0 +1,17 @@
+/** What an MCP server needs: a store, and what its agents may do. */
+import type { SessionApi, StoreApi } from '../../client/api.ts'
+
+export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
+  /** With `creates`, one that is missing may be about to be made. */
+  session(id: string, options?: { readonly creates?: boolean }): Promise<SessionApi>
+}
+
+export interface McpOptions {
+  readonly version: string
+  /** Whether agents may also append, fork and commit. */
+  readonly allowWrite: boolean
+  /** Whether the connection lasts, so that changes can be told. */
+  readonly live: boolean
+  /** Is told what a tool has written to. */
+  readonly wrote?: (tool: string, session: string) => void
+}
