@@ -432,7 +432,8 @@ export class Replica<S> {
     const sync = why !== 'sync failed'
     const group = new Group(tail.end, tail.prev)
     const { suspectFrom } = tail
-    await journal.sealing?.ready()
+    const ready = journal.sealing?.ready()
+    if (ready !== undefined) await ready
     const notice = noticeBody(this.#options, tail.notice)
     if (notice !== undefined) group.add(notice)
     group.add(sealBody(this.#options, why, sync || suspectFrom === undefined ? {} : { from: suspectFrom }))
