@@ -4,6 +4,7 @@
  */
 import type { Chunk, Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { isRest } from '../record/damaged-line.ts'
 import { type Counted, JournalFold } from '../record/fold.ts'
 import type { Line } from '../record/line.ts'
 import { type Address, isWrittenTwice, type JournalRecord, type JsonObject } from '../record/record.ts'
@@ -284,11 +285,6 @@ export class LineCheck {
       throw error
     }
   }
-}
-
-/** Whether a line is the rest of one: somebody was first in the middle of a write. A record shows where it begins. */
-function isRest({ bytes }: Line): boolean {
-  return !bytes.includes(0) && !Buffer.from(bytes.subarray(0, 8)).includes('"v":')
 }
 
 /**

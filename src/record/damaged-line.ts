@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import { damageKind, hex, intactCrc, type Line, SUFFIX_LENGTH } from './line.ts'
 
 const HEAD = '{"v":'
+const VERSION = '"v":'
 const CHECKPOINT = '"type":"checkpoint"'
 /** Longer than what every line has before its payload, and after it. */
 const HEAD_BYTES = 160
@@ -12,6 +13,11 @@ const TAIL_BYTES = 64
 export function endOf({ bytes }: Line): { readonly position: number; readonly crc: string } | undefined {
   const [, position, crc] = /"pos":(\d+),"crc":"([0-9a-f]{8})"\}$/.exec(Buffer.from(bytes.subarray(-TAIL_BYTES)).toString('latin1')) ?? []
   return position === undefined || crc === undefined ? undefined : { position: Number(position), crc }
+}
+
+/** Whether a line is the rest of one. Each line starts with its version. */
+export function isRest({ bytes }: Line): boolean {
+  return !bytes.includes(0) && !Buffer.from(bytes.subarray(0, 8)).includes(VERSION)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { countedAt, JournalFold, type Verdict } from './fold.ts'
-import { encodeBody, Group, isBlank, LEAD_IN, splitLines } from './line.ts'
+import { encodeBody, encodeCheckpoint, Group, isBlank, LEAD_IN, splitLines } from './line.ts'
 import type { Draft, JsonObject, RecordType } from './record.ts'
 
 const AT = '2026-11-15T09:30:00.123Z'
@@ -131,6 +131,20 @@ describe('rule 3: what is not intact', () => {
       `damage torn 2+${fragment.length - 1}`,
       'counted next',
     ])
+  })
+
+  test('is torn if it is the rest of a line that several processes carried, and one copy of that line is intact', () => {
+    const carried = page.group(50, draft('carried'))
+    const rest = carried.subarray(40)
+    const next = new Page(5_000)
+    next.raw(encodeCheckpoint({ id: 'k', at: AT, base: 5_000, carries: 1, state: {}, prev: '' }))
+    const before = next.end
+    expect(next.raw(rest)).toEqual([`damage rotten ${before}+${rest.length - 1}`])
+    expect(next.raw(carried)).toEqual(['counted carried carried 52'])
+    const after = next.end
+    expect(next.raw(rest)).toEqual([`damage torn ${after}+${rest.length - 1}`])
+    const other = Buffer.from(rest.toString().replace(/"pos":\d+/, '"pos":53'))
+    expect(next.raw(other)).toEqual([`damage rotten ${after + rest.length}+${other.length - 1}`])
   })
 
   test('comes before the version: a rotten line of the future is only rotten', () => {

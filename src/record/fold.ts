@@ -15,6 +15,7 @@
  * the writer, on all bytes in front of the place that the record names. So a rotten line costs its own content and never the verdict
  * on another, and a line can be judged by its own segment.
  */
+import { endOf, isRest } from './damaged-line.ts'
 import { type DamageKind, decodeLine, type Line, openRecord, type Place } from './line.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
 import { epochOf } from './watermark.ts'
@@ -119,8 +120,8 @@ export class JournalFold {
   #successor: number
   /** The last checkpoint, while lines that it carries are missing. */
   #candidate: { readonly record: JournalRecord; readonly crc: string; readonly length: number; readonly carries: number } | undefined
-  /** Positions of the lines carried behind it. */
-  #carried = new Set<number>()
+  /** Positions and checksums of the lines carried behind it. */
+  #carried = new Map<number, string>()
   #ids = new Set<string>()
   /** Whether a record was placed in this segment or one before it. */
   #begun = false
@@ -150,7 +151,7 @@ export class JournalFold {
     this.#before = [...this.#before, this.#ids].slice(-REMEMBERED_SETS)
     this.#ids = new Set()
     this.fresh = true
-    this.#carried = new Set()
+    this.#carried = new Map()
   }
 
   /**
@@ -166,7 +167,8 @@ export class JournalFold {
     if (this.seal !== undefined || at >= this.#successor) return { kind: 'nothing', why: 'outside' }
     const decoded = decodeLine(bytes)
     if (decoded.kind === 'blank') return { kind: 'nothing', why: 'blank' }
-    if (decoded.kind === 'damage') return { kind: 'damage', at, length: bytes.length, as: decoded.as }
+    if (decoded.kind === 'damage')
+      return { kind: 'damage', at, length: bytes.length, as: this.#isRestOfCarried(line) ? 'torn' : decoded.as }
     const { crc } = decoded
     const record = openRecord(decoded.record, line)
     if (record === undefined) return { kind: 'damage', at, length: bytes.length, as: 'rotten' }
@@ -205,20 +207,26 @@ export class JournalFold {
     if (this.root !== undefined || crc === this.#candidate?.crc) return { kind: 'nothing', why: 'checkpoint' }
     this.#candidate = { record, crc, length, carries: typeof record.carries === 'number' ? record.carries : 0 }
     this.checkpointCopies = 1
-    this.#carried = new Set()
+    this.#carried = new Map()
     this.#takeRoot()
     return { kind: 'checkpoint', record, crc }
   }
 
   #judgeCarried(record: JournalRecord, crc: string, pos: number, length: number): Verdict {
     this.carriedFrom = Math.min(this.carriedFrom, pos)
-    this.#carried.add(pos)
+    this.#carried.set(pos, crc)
     this.#takeRoot()
     const known = this.#ids.has(record.id) || this.#before.some((ids) => ids.has(record.id))
     // Also if it counted before: a segment that carries it on is held against this one.
     this.#ids.add(record.id)
     if (known) return { kind: 'nothing', why: 'repeated' }
     return { kind: 'counted', carried: true, record, at: pos, end: pos + length + 1, crc }
+  }
+
+  /** Several processes may write the same carried line at once, each in parts that get among those of the others. One copy that is intact is enough. */
+  #isRestOfCarried(line: Line): boolean {
+    const end = endOf(line)
+    return end !== undefined && this.#carried.get(end.position) === end.crc && isRest(line)
   }
 
   /**

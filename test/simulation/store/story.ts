@@ -103,6 +103,7 @@ export class Stories {
     const depth = past.at(-1)?.to ?? 0
     // If the last piece is the parent's own, it says how far that reached.
     const end = past.at(-1)?.session === from.session ? past.at(-1)?.end : undefined
+    let without: string | undefined
     const granted = parent.filter(({ counted }) => counted.record.type === 'fork.granted' && counted.record.session === id)
     for (const grant of granted) {
       for (const step of parent.slice(parent.indexOf(grant)).filter(({ born }) => born === grant.born)) {
@@ -112,11 +113,12 @@ export class Stories {
         // Which archives it has is believed; that they have a summary is not.
         const held = archives.flatMap(({ takes, covers }) => [...takes, ...covers])
         const archived = held.flatMap((stretch) => path.slice(stretch.from, stretch.to).map((message) => message.id))
-        const without = archived.find((message) => !step.summarised.has(message))
-        if (without !== undefined) throw new Impossible(`a fork with an archive of ${without}, which had no summary`)
-        return { messages: path, archived }
+        // A summary may have been written after the first grant and before the one that this fork was made by.
+        without = archived.find((message) => !step.summarised.has(message))
+        if (without === undefined) return { messages: path, archived }
       }
     }
+    if (without !== undefined) throw new Impossible(`a fork with an archive of ${without}, which had no summary`)
     throw new Impossible(`a fork of ${from.session} with ${depth} messages, which had no such branch or did not grant it`)
   }
 }
