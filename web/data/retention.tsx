@@ -30,6 +30,7 @@ const FATES: Readonly<Record<string, string>> = {
 
 export function Retention() {
   const { data, error } = useQuery({ queryKey: ['retention'], queryFn: () => server.retention() })
+  const [saving, setSaving] = useState(false)
   return (
     <section>
       <h2>Retention</h2>
@@ -40,8 +41,8 @@ export function Retention() {
       <Problem error={error} />
       {data !== undefined && (
         <>
-          <PolicyForm policy={data} />
-          <DryRun key={JSON.stringify(data)} policy={data} />
+          <PolicyForm policy={data} onSaving={setSaving} />
+          <DryRun key={JSON.stringify(data)} policy={data} saving={saving} />
         </>
       )}
     </section>
@@ -50,18 +51,21 @@ export function Retention() {
 
 type Days = Readonly<Partial<Record<Time, string>>>
 
-function PolicyForm({ policy }: { readonly policy: Policy }) {
+function PolicyForm({ policy, onSaving }: { readonly policy: Policy; readonly onSaving: (saving: boolean) => void }) {
   const queries = useQueryClient()
   // What somebody types stays, whatever others save meanwhile.
   const [typed, setTyped] = useState<Days>()
   const days = typed ?? daysOf(policy)
-  const save = (): Promise<boolean> =>
-    attempt(async () => {
+  const save = async (): Promise<void> => {
+    onSaving(true)
+    await attempt(async () => {
       const times = Object.entries(days).filter(([, value]) => value !== '')
       await server.setRetention(Object.fromEntries(times.map(([name, value]) => [name, Number(value) * DAY_MS])))
       await queries.invalidateQueries({ queryKey: ['retention'] })
       setTyped(undefined)
     }, 'Saved. Nothing has been let go yet.')
+    onSaving(false)
+  }
   return (
     <form
       className="times"
@@ -95,8 +99,11 @@ function daysOf(policy: Policy): Days {
   return Object.fromEntries(Object.entries(policy).map(([name, ms]) => [name, String((ms as number) / DAY_MS)]))
 }
 
-/** What would go by a policy, and letting go by that one: another one, saved since, is another question. */
-function DryRun({ policy }: { readonly policy: Policy }) {
+/**
+ * What would go by a policy, and letting go by that one: another one, saved since, is another question. Nobody is answered while one is being saved:
+ * that answer would go again.
+ */
+function DryRun({ policy, saving }: { readonly policy: Policy; readonly saving: boolean }) {
   const [found, setFound] = useState<readonly NonNullable<Expired>[]>()
   const [busy, setBusy] = useState(false)
   const [asking, setAsking] = useState(false)
@@ -109,7 +116,7 @@ function DryRun({ policy }: { readonly policy: Policy }) {
   return (
     <>
       <div className="buttons">
-        <button type="button" disabled={busy} onClick={() => void look()}>
+        <button type="button" disabled={busy || saving} onClick={() => void look()}>
           {busy ? 'Looking…' : 'What would go now?'}
         </button>
         {going.length > 0 && (
