@@ -24,6 +24,8 @@ function journalOf(segments: ReadonlyMap<number, Buffer>): Journal {
 
 const seal = (payload: object): Pick<Draft, 'type' | 'payload'> => ({ type: 'segment.sealed', payload: { why: 'sync failed', ...payload } })
 const CREATED = groupAt(0, { type: 'session.created', payload: {} })
+/** Without its lead-in. */
+const CREATED_LINE = CREATED.subarray(LEAD_IN.length, CREATED.indexOf('\n', LEAD_IN.length) + 1)
 const ZEROS = Buffer.alloc(CREATED.length)
 
 function startsAt(...parts: readonly Buffer[]): Promise<number | undefined> {
@@ -43,6 +45,7 @@ function carrying(base: number, line: Buffer): Buffer {
 }
 
 test('a journal starts at the first segment that holds a record', async () => {
+  expect(await startsAt()).toBeUndefined()
   expect(await startsAt(CREATED, CREATED)).toBe(0)
   expect(await startsAt(ZEROS, groupAt(ZEROS.length, { type: 'messages.appended', payload: {} }), ZEROS)).toBe(ZEROS.length)
 })
@@ -50,11 +53,9 @@ test('a journal starts at the first segment that holds a record', async () => {
 test('where a whole segment could not be synced and is lost but for its seal, it starts at the line that the next segment carries', async () => {
   const sealed = groupAt(ZEROS.length, seal({ from: 0 }))
   const base = ZEROS.length + sealed.length
-  // The line without its lead-in.
-  const line = CREATED.subarray(LEAD_IN.length, CREATED.indexOf('\n', LEAD_IN.length) + 1)
-  expect(await startsAt(ZEROS, sealed, carrying(base, line))).toBe(LEAD_IN.length)
+  expect(await startsAt(ZEROS, sealed, carrying(base, CREATED_LINE))).toBe(LEAD_IN.length)
   // Nothing is carried from a segment that was synced.
-  expect(await startsAt(ZEROS, groupAt(ZEROS.length, seal({})), carrying(base, line))).toBe(ZEROS.length)
+  expect(await startsAt(ZEROS, groupAt(ZEROS.length, seal({})), carrying(base, CREATED_LINE))).toBe(ZEROS.length)
 })
 
 test('where nothing was left to carry, it starts at the checkpoint before that seal', async () => {
@@ -62,4 +63,10 @@ test('where nothing was left to carry, it starts at the checkpoint before that s
   const sealed = Buffer.concat([checkpoint, groupAt(ZEROS.length + checkpoint.length, seal({ from: 0 }))])
   const next = encodeCheckpoint({ base: ZEROS.length + sealed.length, id: '2', at: AT, prev: '', carries: 0, state: {} })
   expect(await startsAt(ZEROS, sealed, Buffer.concat([LEAD_IN, next]))).toBe(ZEROS.length)
+})
+
+test('where a segment before that one is lost too, it starts at the line that is carried from there', async () => {
+  const checkpoint = Buffer.concat([LEAD_IN, encodeCheckpoint({ base: ZEROS.length, id: '1', at: AT, prev: '', carries: 0, state: {} })])
+  const sealed = Buffer.concat([checkpoint, groupAt(ZEROS.length + checkpoint.length, seal({ from: 0 }))])
+  expect(await startsAt(ZEROS, sealed, carrying(ZEROS.length + sealed.length, CREATED_LINE))).toBe(LEAD_IN.length)
 })

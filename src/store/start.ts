@@ -10,21 +10,28 @@ const PIECE_BYTES = 4096
  * A segment that was purged and made again by a late process holds no record. So does one that was emptied by another program, and then its records
  * are missed: whether the journal may start at the first segment that does hold one is for those to say who know the state. Lines that a segment
  * carries count where they come from. If the sync of a whole segment failed, only the seal after its lost lines may be left: the next segment
- * carries them, and the journal starts with this one if its checkpoint is left.
+ * carries them, and the journal starts with this one if its checkpoint is left, or with an earlier line that is carried with them.
  */
 export async function startOf(journal: Journal, segments: readonly number[]): Promise<number | undefined> {
+  // The first segment of which only its checkpoint and its seal are left.
+  let rooted: number | undefined
   for (const [i, segment] of segments.entries()) {
     const successor = segments[i + 1]
     // Where only the last one is left to look at, it was loaded.
     if (i === 0 && successor === undefined) return segment
     const first = await firstRecord(journal, segment, successor)
-    if (first !== undefined || successor === undefined) return Math.min(segment, first ?? segment)
+    if (first === 'carried on') rooted ??= segment
+    else if (first !== undefined || successor === undefined) return Math.min(rooted ?? segment, first ?? segment)
   }
-  return undefined
+  return rooted
 }
 
-/** The position of the first record that counts in a segment. */
-async function firstRecord(journal: Journal, segment: number, successor = Number.POSITIVE_INFINITY): Promise<number | undefined> {
+/** The position of the first record that counts in a segment. `carried on`: it has its checkpoint, and the next segment carries its lines. */
+async function firstRecord(
+  journal: Journal,
+  segment: number,
+  successor = Number.POSITIVE_INFINITY,
+): Promise<number | 'carried on' | undefined> {
   const fold = new JournalFold(segment, successor)
   for (let from = segment; ; ) {
     const chunk = await journal.read(segment, from, PIECE_BYTES).catch(ignoreUnreadable)
@@ -35,7 +42,7 @@ async function firstRecord(journal: Journal, segment: number, successor = Number
       const verdict = fold.judge({ at, bytes })
       if (verdict.kind !== 'counted') continue
       if (!isCarriedWhole(fold.seal, segment)) return verdict.at
-      return fold.root === undefined ? undefined : segment
+      return fold.root === undefined ? undefined : 'carried on'
     }
     from = chunk.next
   }

@@ -104,9 +104,10 @@ export class FilesJournal implements Journal {
         open.remember(at, stands ? group : group.subarray(0, result.placed))
         if (result.placed === 0) return result
         try {
+          const isVerified = options.accepting === true || this.#reach.isVerified(open)
           if (result.placed === group.length) options.standing?.()
           await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options))
-          if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'unknown')
+          if (!isVerified) await this.#reach.verify(open, 'unknown')
         } catch (error) {
           // What fails by now does not undo what stands.
           throw withOutcomeUnknown(error)

@@ -15,7 +15,7 @@ const REPLICA = 'src/store/replica.ts'
 
 const FIRST_CHECK =
   "if (!(options.accepting === true || this.#reach.isVerified(open) || (await this.#reach.verify(open, 'none')))) return MOVED"
-const SECOND_CHECK = "if (!(options.accepting === true || this.#reach.isVerified(open))) await this.#reach.verify(open, 'unknown')"
+const SECOND_CHECK = "if (!isVerified) await this.#reach.verify(open, 'unknown')"
 
 export const HARM_MUTANTS: readonly Mutant[] = [
   {
