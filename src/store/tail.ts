@@ -195,13 +195,12 @@ export class Tail<S> {
     // Before the last segment is read: that one should stay open.
     const start = await startOf(this.#journal, segments)
     await this.#loadSegments(segments)
-    const { seal } = this.#fold
     const loaded = {
       ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
       illegible: this.state === this.#model.initial && isIllegible(this.#displaced?.how, this.damage),
       stated: this.#stated,
       ahead: this.#displaced?.how === 'ahead' ? this.#displaced.at : undefined,
-      accepted: isAcceptance(seal),
+      accepted: isAcceptance(this.#fold.seal),
     }
     this.loss = findLoss(this.#model, loaded, this.#isNamed)
     if (this.loss !== undefined) {
@@ -391,7 +390,8 @@ export class Tail<S> {
     this.#read.begin()
     this.#displaced = undefined
     this.#grown = false
-    ;[this.#rotten, this.#stated] = [undefined, undefined]
+    this.#rotten = undefined
+    this.#stated = undefined
     this.#hasErasure = false
     this.#lastSeal = undefined
     this.#next = segment

@@ -1,5 +1,4 @@
 /** Where the protocol's server meets its two transports. */
-
 import type { McpOptions, McpStore } from './options.ts'
 import { StdioServerTransport, WebStandardStreamableHTTPServerTransport } from './sdk.ts'
 import { makeMcpServer } from './server.ts'

@@ -20,7 +20,7 @@ export function isPlace(open: Segment, at: number): boolean {
   try {
     // Often it was this process that wrote last. What its path names is looked at after the write.
     if (open.endsAt(at)) return true
-    return endOf(open) === at && open.isUnchangedBefore(at)
+    return endOf(open) === at && !open.isCut(at) && open.isUnchangedBefore(at)
   } catch (error) {
     if (error instanceof HoldfastError) throw error
     return endOf(open) === at
