@@ -60,3 +60,22 @@ test('a page that was not written, a torn line, other text and a checkpoint leav
     checksumOfDamaged(spoiled({ at: 600, bytes: checkpoint.subarray(0, -1) }, (bytes) => bytes.subarray(-20).fill('z'))),
   ).toBeUndefined()
 })
+
+test('the start of one line and the rest of another leave none after a torn line, but every flipped bit of a record still does', () => {
+  const line = record()
+  const start = Buffer.from(line.bytes.subarray(0, 60))
+  const others = ['672a649c"}', 'crc":"672a649c"}', '"grants":[],"unknown":false},"prev":"2b392f91","crc":"30a449f5"}']
+  for (const rest of others) {
+    const mixed = { at: line.at, bytes: Buffer.concat([start, Buffer.from(rest)]) }
+    expect(checksumOfDamaged(mixed), rest).toBeDefined()
+    expect(checksumOfDamaged(mixed, true), rest).toBeUndefined()
+  }
+  const position = Buffer.from(line.bytes).lastIndexOf('"pos":') + 6
+  for (let byte = 0; byte < line.bytes.length; byte++) {
+    if (byte >= position && byte < position + 3) continue
+    const flipped = spoiled(line, (bytes) => {
+      bytes[byte] = (bytes[byte] as number) ^ 1
+    })
+    expect(checksumOfDamaged(flipped, true), `byte ${byte}`).toBeDefined()
+  }
+})

@@ -28,7 +28,7 @@ export const LEAD_IN = Buffer.from(' \n')
 const NEWLINE = 0x0a
 const SPACE = 0x20
 const OPEN_BRACE = 0x7b
-const CRC_KEY = ',"crc":"'
+export const CRC_KEY = ',"crc":"'
 /** `,"crc":"` + 8 digits + `"}` */
 export const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 
@@ -226,7 +226,8 @@ export function intactCrc(line: Uint8Array): string | undefined {
 /** Ids and times are always as long as these. */
 const TYPE_AT = `{"v":${FORMAT_VERSION},"id":"00000000-0000-7000-8000-000000000000","at":"2026-11-15T09:30:00.123Z"`.length
 const TYPE_KEY = ',"type":"'
-const CHECKPOINT_END = /"prev":"[0-9a-f]{8}","crc":"[0-9a-f]{8}"\}$/
+/** Only a checkpoint has no position at its end. */
+export const CHECKPOINT_END = /"prev":"[0-9a-f]{8}","crc":"[0-9a-f]{8}"\}$/
 
 /** Whether a line tells, without being read, that it is a record of another type. */
 export function isOfOtherType(line: Uint8Array, type: RecordType): boolean {
@@ -270,7 +271,7 @@ export function damageKind(line: Uint8Array): DamageKind {
   return line[line.length - 1] === SPACE || isRestOfCheckpoint(line) ? 'torn' : 'rotten'
 }
 
-/** Every line starts with its version, and only a checkpoint has no position at its end. */
+/** Every line starts with its version. */
 function isRestOfCheckpoint(line: Uint8Array): boolean {
   return textOf(line.subarray(0, 5)) !== '{"v":' && CHECKPOINT_END.test(textOf(line.subarray(-40)))
 }

@@ -21,6 +21,11 @@ export class DamageSoFar {
     return inLines.filter(({ checksum, isMissed }) => checksum !== undefined || isMissed === true).map(stretchOf)
   }
 
+  /** Whether a line was torn after the last record. */
+  get isAfterTorn(): boolean {
+    return this.places.some(({ as, isMissed }) => as === 'torn' && isMissed === undefined)
+  }
+
   /** Whether a spoiled line is the second copy of the record before it: that one can be read. */
   isCopy(damaged: Damaged): boolean {
     return this.#copies.isSecond(damaged)

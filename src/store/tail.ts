@@ -424,7 +424,7 @@ export class Tail<S> {
       if (this.#fold.complete) this.#damage.pass(this.segment)
     }
     if (verdict.kind === 'damage' && !this.#damage.isCopy(verdict)) {
-      const checksum = checksumOfDamaged(line)
+      const checksum = checksumOfDamaged(line, this.#damage.isAfterTorn)
       this.#damage.add(this.#fold, verdict, checksum)
       if (verdict.as === 'rotten') this.#stated ??= statedIdentity(line)
       if (this.#fold.ready) this.#rotten = checksum ?? this.#rotten
