@@ -167,9 +167,9 @@ function endOf(spoiled: Spoiled | undefined): number | undefined {
   return spoiled === undefined ? undefined : spoiled.at + spoiled.length
 }
 
-/** That a session is purged is said by a seal, whose loss alone costs nothing. */
+/** That a session is purged is said by a seal, whose loss alone costs nothing. What the session held is gone from the state then. */
 function isSame(state: SessionState, other: SessionState): boolean {
-  return isDeepStrictEqual({ ...asRemembered(state, other), purged: other.purged }, other)
+  return other.purged ? state.version === other.version : isDeepStrictEqual(asRemembered(state, other), other)
 }
 
 /**

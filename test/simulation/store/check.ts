@@ -1,5 +1,6 @@
 /** Holds what clients of a store were told, and what its sessions show, against a naive model of what they had wished. Each finding is a broken promise. */
 import { isDeepStrictEqual } from 'node:util'
+import { journalName } from '../../../src/engine/names.ts'
 import { WRITTEN_TWICE } from '../../../src/record/record.ts'
 import { versionOf } from '../../../src/session/state.ts'
 import type { Finding } from '../check.ts'
@@ -51,7 +52,9 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
  * second. Neither had been acknowledged; but what the second one says rests on the first.
  */
 function hasHole({ findings }: StoreFound, id: string): boolean {
-  return findings.some(({ session_id, kind }) => session_id === id && (kind === 'lost-page' || kind === 'unwritten'))
+  // If the power took the first record, nothing says whose journal it is.
+  const names = [id, journalName('default', id)]
+  return findings.some(({ session_id, kind }) => names.includes(session_id) && (kind === 'lost-page' || kind === 'unwritten'))
 }
 
 class SessionCheck {
@@ -88,13 +91,18 @@ class SessionCheck {
       if (at >= this.#found.kept && now.get(at) !== crc) this.#find('gone after somebody wrote', `the record at ${at}`)
   }
 
-  #checkAcknowledged({ wish, told, answer }: Attempt): void {
+  #checkAcknowledged({ wish, told, answer, begun }: Attempt): void {
     const first = this.#found.counted.find((one) => versionOf(one) === answer?.version)
     if (told === 'duplicate' && first !== undefined && wishOf(first.record) !== wish.name)
       this.#find('another body was taken for the same', `${wish.name} under the key ${wish.key}`)
     if (wish.kind === 'fork') {
       const isThere = this.#found.kept > 0 || this.#steps.some((step) => step.wish?.name === wish.name)
-      if (wish.id === this.#id && !isThere) this.#find('acknowledged and lost', `the fork ${wish.name}`)
+      // It is not told whether it is a duplicate: of one that an earlier call has written, it is.
+      const mayRepeat = this.#attempts.some((other) => other.wish.name === wish.name && other.told === 'unknown' && other.begun < begun)
+      const detail = `the fork ${wish.name}`
+      if (wish.id !== this.#id || isThere) return
+      if (mayRepeat) this.#lose('acknowledged and lost', detail)
+      else this.#find('acknowledged and lost', detail)
       return
     }
     const { counted } = this.#found
