@@ -100,8 +100,8 @@ function daysOf(policy: Policy): Days {
 }
 
 /**
- * What would go by a policy, and letting go by that one: another one, saved since, is another question. Nobody is answered while one is being saved:
- * that answer would go again.
+ * What a policy would delete or purge, and the button that applies exactly this policy. While another policy is being saved, the question waits: its
+ * answer would disappear.
  */
 function DryRun({ policy, saving }: { readonly policy: Policy; readonly saving: boolean }) {
   const [found, setFound] = useState<readonly NonNullable<Expired>[]>()

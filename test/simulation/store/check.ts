@@ -97,7 +97,7 @@ class SessionCheck {
       this.#find('another body was taken for the same', `${wish.name} under the key ${wish.key}`)
     if (wish.kind === 'fork') {
       const isThere = this.#found.kept > 0 || this.#steps.some((step) => step.wish?.name === wish.name)
-      // It is not told whether it is a duplicate: of one that an earlier call has written, it is.
+      // The answer does not say whether it is a duplicate. It is one if an earlier call has written the fork.
       const mayRepeat = this.#attempts.some((other) => other.wish.name === wish.name && other.told === 'unknown' && other.begun < begun)
       const detail = `the fork ${wish.name}`
       if (wish.id !== this.#id || isThere) return
