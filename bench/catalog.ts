@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFilesEngine } from '../src/engines/files/engine.ts'
-import { sessionModel } from '../src/session/model.ts'
+import { sessionReducer } from '../src/session/reducer.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { unsynced } from '../test/damage/on-disk.ts'
@@ -15,7 +15,7 @@ const SESSION_MESSAGES = 50
 
 /** A store that is filled without syncing: what is measured comes after. */
 async function fill(directory: string, work: (store: Store) => Promise<void>): Promise<void> {
-  const engine = await openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: unsynced })
+  const engine = await openFilesEngine({ directory, keysOf: sessionReducer.keysOf, disk: unsynced })
   const store = await openStore(engine)
   await work(store)
   await store.close()

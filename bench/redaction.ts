@@ -1,4 +1,4 @@
-import { redactor } from '../src/transfer/redact.ts'
+import { redactor } from '../src/message/redact.ts'
 import { corpus, isLeft } from '../test/redaction/corpus.ts'
 import { type Benchmark, figure } from './harness.ts'
 

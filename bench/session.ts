@@ -8,13 +8,13 @@ import { systemClock } from '../src/engine/clock.ts'
 import { systemIds } from '../src/engine/ids.ts'
 import type { Engine, Journal } from '../src/engine/port.ts'
 import { openFilesEngine } from '../src/engines/files/engine.ts'
+import type { Reducer } from '../src/journal/reducer.ts'
+import { Replica } from '../src/journal/replica.ts'
 import type { Counted } from '../src/record/fold.ts'
 import { hashKey } from '../src/record/keys.ts'
 import type { Limits } from '../src/record/limits.ts'
 import { encodeBody, Group } from '../src/record/line.ts'
 import type { Address, JsonObject } from '../src/record/record.ts'
-import type { Model } from '../src/store/model.ts'
-import { Replica } from '../src/store/replica.ts'
 
 /** Length of a record line, up to a few digits of its position. */
 export const RECORD_BYTES = 1024
@@ -24,7 +24,7 @@ interface State {
   readonly head: Address | null
 }
 
-const model: Model<State> = {
+const reducer: Reducer<State> = {
   initial: { count: 0, head: null },
   apply: (state, { record, at }) => (record.type === 'messages.appended' ? { count: state.count + 1, head: [at, 0] } : state),
   checkpoint: ({ count, head }) => ({ count, head }),
@@ -54,9 +54,9 @@ export class Session {
   }
 
   static async open({ directory, id, limits = {}, wrap = (journal) => journal }: SessionOptions): Promise<Session> {
-    const engine = await openFilesEngine({ directory, keysOf: model.keysOf, limits })
+    const engine = await openFilesEngine({ directory, keysOf: reducer.keysOf, limits })
     const journal = wrap(engine.journal(engine.name('bench', id)))
-    return new Session(engine, new Replica({ journal, model, clock: systemClock, ids: systemIds }))
+    return new Session(engine, new Replica({ journal, reducer, clock: systemClock, ids: systemIds }))
   }
 
   /** How many messages there are. */

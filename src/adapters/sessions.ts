@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto'
 import type { SessionApi, StoreApi } from '../client/api.ts'
 import { type ErrorCode, HoldfastError } from '../errors.ts'
+import { shellWord } from '../journal/command-words.ts'
 import type { Description } from '../session/records.ts'
-import { shellWord } from '../store/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
-import type { Page, PageOptions, StoredMessage } from '../store/transcript.ts'
+import type { StoredMessage } from '../store/stored-message.ts'
+import type { Page, PageOptions } from '../store/transcript.ts'
 import { damageText, distinctPlaces } from '../wire/damage.ts'
 
 export type AdapterSession = Pick<

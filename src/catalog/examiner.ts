@@ -7,22 +7,24 @@ import type { Known, Mark, SessionPut, SummaryPut, TextPut } from '../engine/cat
 import { systemClock } from '../engine/clock.ts'
 import { systemIds } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
+import { journalBytes } from '../journal/journal-bytes.ts'
+import { isNamedIn } from '../journal/loss.ts'
+import { OwnJournal } from '../journal/own-journal.ts'
+import { Records } from '../journal/records.ts'
+import { Replicas } from '../journal/replicas.ts'
+import { Tail } from '../journal/tail.ts'
+import { isDamaged } from '../record/damage.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
 import { epochOf } from '../record/watermark.ts'
 import { branchTo, PAST, without } from '../session/branch.ts'
-import { sessionModel } from '../session/model.ts'
+import { infoOf } from '../session/info.ts'
 import type { CommitFinished } from '../session/records.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
-import { idOf } from '../store/identity.ts'
-import { infoOf, isDamaged } from '../store/info.ts'
-import { journalBytes } from '../store/journal-bytes.ts'
-import { isNamedIn } from '../store/loss.ts'
-import { OwnJournal } from '../store/own-journal.ts'
-import { Records } from '../store/records.ts'
-import { Replicas } from '../store/replicas.ts'
-import { Tail } from '../store/tail.ts'
+import { isWhole } from '../verify/is-whole.ts'
 import { MessageReader } from './message-reader.ts'
 
 /** What looks at sessions: an examiner, or one in another thread. */
@@ -66,7 +68,7 @@ interface Seen {
 export class Examiner implements Examining {
   readonly #engine: Engine
   readonly #spaces: ReadonlySet<string>
-  readonly #replicas: Replicas
+  readonly #replicas: Replicas<SessionState>
   /** In order of use. */
   readonly #tails = new Map<string, Omit<Seen, 'isHot'>>()
 
@@ -74,7 +76,7 @@ export class Examiner implements Examining {
   constructor(engine: Engine, spaces: ReadonlySet<string>) {
     this.#engine = engine
     this.#spaces = spaces
-    this.#replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limits: LIMITS })
+    this.#replicas = new Replicas({ reducer: sessionReducer, engine, clock: systemClock, ids: systemIds, limits: LIMITS })
   }
 
   rows(sessions: readonly Asked<Known | undefined>[], look: Look): Promise<(SessionPut | undefined)[]> {
@@ -221,7 +223,6 @@ export class Examiner implements Examining {
   /** Whether something in front of the segments that the tail has read is damaged. */
   async #isHurt(journal: Journal, { state, segment }: Tail<SessionState>): Promise<boolean> {
     if (segment <= state.born) return false
-    const { isWhole } = await import('../doctor/doctor.ts')
     return !(await isWhole(this.#engine, journal, state))
   }
 
@@ -256,7 +257,7 @@ export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => P
 function newTail(engine: Engine, name: string): Omit<Seen, 'isHot'> {
   const journal = engine.journal(name)
   const isNamed = isNamedIn(engine, name)
-  return { journal: new OwnJournal(journal, isNamed), tail: new Tail(journal, sessionModel, { readsKeys: false, isNamed }) }
+  return { journal: new OwnJournal(journal, isNamed), tail: new Tail(journal, sessionReducer, { readsKeys: false, isNamed }) }
 }
 
 /** What a catalog knows once it has this row and nothing else. */

@@ -7,11 +7,10 @@
  */
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
-import { KEY_SPACE, spaceName } from '../engine/names.ts'
+import { KEY_SPACE, STORE_SPACE, spaceName } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { STORE_SPACE } from '../store/parts.ts'
 import { Examiner, type Examining, type Look, sideBySide } from './examiner.ts'
 import { PIECE_BYTES } from './message-reader.ts'
 

@@ -1,15 +1,15 @@
 /** Reads the messages of a journal for the full-text index, with what the state tells of each: its place in the tree, and its archive. */
 
-import { searchableOf } from '../dialect/searchable.ts'
 import type { Known, MessagePut, TextPut } from '../engine/catalog.ts'
 import type { Journal } from '../engine/port.ts'
+import { type Found, Records } from '../journal/records.ts'
+import type { Tail } from '../journal/tail.ts'
+import { searchableOf } from '../message/searchable.ts'
 import { hashKey } from '../record/keys.ts'
 import type { JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, isOn, PAST, runOf, without } from '../session/branch.ts'
 import { type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
 import type { SessionState, Stretch } from '../session/state.ts'
-import { type Found, Records } from '../store/records.ts'
-import type { Tail } from '../store/tail.ts'
 
 /** Bytes of a journal that are read for one put. */
 export const PIECE_BYTES = 1024 * 1024

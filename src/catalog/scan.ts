@@ -4,8 +4,8 @@ import type { ExtractionRow, ListedRow, ListFilter, ListQuery, SessionPut, Stats
 import type { Engine } from '../engine/port.ts'
 import type { Json } from '../record/record.ts'
 import type { Usage } from '../session/state.ts'
-import { comparePlaces, compareTexts, placeOf } from '../store/list-order.ts'
 import { Examiner } from './examiner.ts'
+import { comparePlaces, compareTexts, placeOf } from './list-order.ts'
 
 const BATCH = 128
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseQuery } from '../dialect/words.ts'
+import { parseQuery } from '../message/words.ts'
 import { snippetOf } from './snippet.ts'
 
 function marked(text: string, query: string): string[] {

@@ -1,7 +1,7 @@
 /** Snippets: a piece of a text around what was looked for, with the places of the hits. Cut from the source, so that it reads as it was written. */
 
-import { spaced } from '../dialect/words.ts'
-import type { Term, TextQuery } from '../engine/catalog.ts'
+import type { Term, TextQuery } from '../message/text-query.ts'
+import { spaced } from '../message/words.ts'
 
 export interface Snippet {
   readonly snippet: string

@@ -1,24 +1,28 @@
-/** A thread of the catalog, or one that reads for it: opens the store, and answers until it is told to close. Started by threaded.ts. */
+/** A thread of the catalog, or one that reads for it: opens the files of the store, and answers until it is told to close. Started by threaded.ts. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { openStore } from '../store/open-store.ts'
+import { systemClock } from '../engine/clock.ts'
+import { systemIds } from '../engine/ids.ts'
+import { openFilesEngine } from '../engines/files/engine.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { Examiner } from './examiner.ts'
 import { CatalogService } from './service.ts'
 import { type Answer, type Question, spawnReader, type ThreadData, tellable } from './threaded.ts'
 
 const { directory, role } = workerData as ThreadData
 
-const opening = openStore(directory, { mayBlock: true }).then((store) => {
+const [clock, ids] = [systemClock, systemIds]
+const opening = openFilesEngine({ directory, keysOf: sessionReducer.keysOf, mayBlock: true, clock, ids }).then((engine) => {
   const spawn = () => spawnReader(directory)
-  const service = role === 'catalog' ? new CatalogService({ ...store.parts, spawn }) : new Examiner(store.parts.engine, new Set())
-  return { store, service }
+  const service = role === 'catalog' ? new CatalogService({ engine, clock, ids, spawn }) : new Examiner(engine, new Set())
+  return { engine, service }
 })
 opening.catch(() => undefined)
 
 async function answer({ method, words }: Question): Promise<unknown> {
-  const { store, service } = await opening
+  const { engine, service } = await opening
   if (method !== 'close') return (service as unknown as Record<string, (...words: unknown[]) => Promise<unknown>>)[method]?.(...words)
   if (service instanceof CatalogService) await service.close()
-  await store.close()
+  await engine.close()
   return undefined
 }
 

@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
-import { sourcesAt } from './sources.ts'
+import { sourcesAt } from '../transfer/sources.ts'
 
 export interface ClaudeCodeHookOptions {
   readonly store: Pick<Store, 'import'>

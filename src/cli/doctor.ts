@@ -4,9 +4,9 @@
  */
 import type { RemoteStore } from '../client/store.ts'
 import { doctor as examine } from '../doctor/doctor.ts'
-import type { Finding } from '../doctor/findings.ts'
 import { type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
 import type { Store } from '../store/store.ts'
+import type { Finding } from '../verify/findings.ts'
 import { given, wrongUsage } from './arguments.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'

@@ -1,6 +1,6 @@
 /** `encryption`: the master key of a store, and the keys of its sessions. */
 import { writeFileSync } from 'node:fs'
-import { newMasterKey } from '../store/encryption/master-key.ts'
+import { newMasterKey } from '../encryption/master-key.ts'
 import { wrongUsage } from './arguments.ts'
 import { type Context, masterKeyIn } from './context.ts'
 

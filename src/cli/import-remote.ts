@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { RemoteStore } from '../client/store.ts'
 import { HoldfastError } from '../errors.ts'
+import { isSessionDirectory } from '../formats/file-names.ts'
+import type { Source, SourceFile } from '../formats/item.ts'
+import { type TarFile, tarOf } from '../formats/tar.ts'
 import { left } from '../store/import/import.ts'
 import { parentsFirst } from '../store/import/order.ts'
 import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
-import { isSessionDirectory } from '../transfer/file-names.ts'
-import type { Source, SourceFile } from '../transfer/item.ts'
-import { type TarFile, tarOf } from '../transfer/tar.ts'
 
 /** More than that no server takes, however well it is compressed. */
 const MOST_BYTES = 256 * 1024 * 1024

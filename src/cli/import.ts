@@ -2,15 +2,15 @@
 import { stat } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Source } from '../formats/item.ts'
 import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
 import type { Store } from '../store/store.ts'
-import type { Source } from '../transfer/item.ts'
+import { sourcesAt } from '../transfer/sources.ts'
 import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
 import { growSlowly } from './memory.ts'
-import { sourcesAt } from './sources.ts'
 import { inLine } from './terminal.ts'
 
 interface Options {

@@ -1,5 +1,5 @@
 /** `list`: the sessions of a store. Those that cannot be read are among them, flagged. */
-import type { SessionInfo } from '../store/info.ts'
+import type { SessionInfo } from '../session/info.ts'
 import type { ListOptions } from '../store/list.ts'
 import { sessionFields } from '../wire/sessions.ts'
 import { given } from './arguments.ts'

@@ -1,10 +1,10 @@
 /** Sessions of a store, over as many pages as it takes. */
 
+import { comparePlaces, placeOf } from '../catalog/list-order.ts'
 import type { StoreApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { SessionInfo } from '../store/info.ts'
+import type { SessionInfo } from '../session/info.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
-import { comparePlaces, placeOf } from '../store/list-order.ts'
 
 /** As many as were asked for, or all. A page of the store may hold fewer. */
 export async function collectSessions(store: StoreApi, options: ListOptions): Promise<ListPage> {

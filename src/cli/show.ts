@@ -1,11 +1,11 @@
 /** `show`: the messages of a session, oldest first; with --follow also those that come. */
 
 import type { SessionApi } from '../client/api.ts'
+import { shellWord } from '../journal/command-words.ts'
 import { LIMITS } from '../record/limits.ts'
-import { shellWord } from '../store/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import type { Change } from '../store/follow.ts'
-import type { StoredMessage } from '../store/transcript.ts'
+import type { StoredMessage } from '../store/stored-message.ts'
 import { distinctPlaces } from '../wire/damage.ts'
 import { messageFields } from '../wire/messages.ts'
 import type { Context } from './context.ts'

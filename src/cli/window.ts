@@ -1,5 +1,5 @@
 /** `context`: what would be sent to a model, within a budget of tokens. */
-import type { Format } from '../dialect/formats.ts'
+import type { Format } from '../message/formats.ts'
 import type { Window } from '../store/window.ts'
 import { damageField } from '../wire/damage.ts'
 import { windowFields } from '../wire/tasks.ts'

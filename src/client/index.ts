@@ -2,8 +2,8 @@
 import { RemoteStore } from './store.ts'
 import type { ConnectOptions } from './transport.ts'
 
-export { type MessageView, viewOf } from '../dialect/message.ts'
 export { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
+export { type MessageView, viewOf } from '../message/message.ts'
 export type { DamagedPlace } from '../store/damage.ts'
 export { damageText, distinctPlaces } from '../wire/damage.ts'
 export type { CommittedApi, SessionApi, StoreApi, TaskApi } from './api.ts'

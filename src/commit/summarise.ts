@@ -4,9 +4,9 @@
  * If the provider still finds a request too long, the limit is halved and the rest goes on from where it was.
  */
 import { setImmediate } from 'node:timers/promises'
-import { asText, type MessageView, viewOf } from '../dialect/message.ts'
-import { estimateTokens } from '../dialect/tokens.ts'
-import type { StoredMessage } from '../store/transcript.ts'
+import { asText, type MessageView, viewOf } from '../message/message.ts'
+import { estimateTokens } from '../message/tokens.ts'
+import type { StoredMessage } from '../store/stored-message.ts'
 import { checkAnswer, cut } from './answer.ts'
 import { type DraftMemory, InputTooLong, type Model, type PromptMessage, type SummaryAnswer } from './model.ts'
 

@@ -6,6 +6,8 @@
  * If the process dies: before the lease, nothing happened; with the lease, another worker takes the task when it runs out, and one attempt
  * was spent; after the finish, the task is completed.
  */
+
+import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { CommitFailed } from '../session/records.ts'
@@ -14,7 +16,6 @@ import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
 import type { Store } from '../store/store.ts'
 import { taskId } from '../store/tasks.ts'
-import { Waiter } from '../store/waiter.ts'
 import { Breaker, type BreakerStatus } from './breaker.ts'
 import { type Due, DueWork } from './due-work.ts'
 import { Holds } from './holds.ts'

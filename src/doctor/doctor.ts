@@ -2,23 +2,24 @@
  * The doctor: looks at every byte of a store, tells what is wrong and what a person can do, and changes nothing. Its memory does not grow with
  * the store: sessions are looked at one after the other, each a piece of a segment at a time.
  */
-import type { Engine, Journal, Oddity } from '../engine/port.ts'
+
+import { isKeyMissing } from '../encryption/master-key.ts'
+import type { Oddity } from '../engine/port.ts'
+import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Loss } from '../journal/loss.ts'
+import type { Tail } from '../journal/tail.ts'
 import { checkId } from '../session/check.ts'
-import type { AcknowledgedDamage } from '../session/records.ts'
 import { absent } from '../session/refusals.ts'
 import type { SessionState } from '../session/state.ts'
-import { isKeyMissing } from '../store/encryption/master-key.ts'
-import { idOf } from '../store/identity.ts'
-import type { Loss } from '../store/loss.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import type { Tail } from '../store/tail.ts'
+import { type Finding, findingOf, isDamage, type Problem } from '../verify/findings.ts'
+import { isAcknowledged } from '../verify/is-whole.ts'
+import { LineCheck } from '../verify/line-check.ts'
+import { acceptedProblems, isExplained, lossProblem, noticedProblems } from '../verify/loss.ts'
 import { checkFamily, loadedTail } from './family.ts'
-import { type Finding, findingOf, isDamage, type Problem } from './findings.ts'
-import { LineCheck } from './lines.ts'
-import { acceptedProblems, isExplained, isInside, lossProblem, noticedProblems } from './loss.ts'
 import { type Owner, ownerOf } from './owner.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
@@ -133,20 +134,6 @@ async function ownerBy(parts: StoreParts, name: string, tail: Tail<SessionState>
   return asked ?? ownerOf(parts, name)
 }
 
-/** Whether every line of a journal can be read, or what cannot was taken note of. */
-export async function isWhole(engine: Engine, journal: Journal, state: SessionState): Promise<boolean> {
-  const lines = new LineCheck(engine, journal, state, false)
-  const held: Problem[] = []
-  for await (const problem of lines.run()) if (isDamage(problem.kind)) held.push(problem)
-  held.push(...noticedProblems(state, held, await journal.segments()))
-  return held.every((problem) => isAcknowledged(lines, problem, state))
-}
-
-function isAcknowledged({ acknowledged }: LineCheck, problem: Problem, state?: SessionState): boolean {
-  const finding = findingOf('', problem)
-  return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, problem.place))
-}
-
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
   const { engine } = parts
   const lines = new LineCheck(engine, engine.journal(name), state, sealed)
@@ -177,10 +164,6 @@ async function* problemsOf(parts: StoreParts, name: string, state: SessionState 
     // A session that cannot be loaded has been told of.
     if (state !== undefined) yield problem
   }
-}
-
-function isSame(known: AcknowledgedDamage, { kind, segment, offset, length }: Finding): boolean {
-  return known.kind === kind && known.segment === segment && known.offset === offset && known.length === length
 }
 
 async function isAbsent({ engine }: StoreParts, name: string): Promise<boolean> {

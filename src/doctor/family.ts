@@ -1,15 +1,16 @@
 /** What sessions say of one another: grants of parents, and what forks share with them. */
 import { HoldfastError } from '../errors.ts'
-import { sessionModel } from '../session/model.ts'
+import { isNamedIn } from '../journal/loss.ts'
+import { ownJournal } from '../journal/own-journal.ts'
+import { Records } from '../journal/records.ts'
+import { Tail } from '../journal/tail.ts'
+import type { NoticedGap } from '../record/damage.ts'
+import { isAccepted } from '../session/damaged-places.ts'
 import type { MessagesAppended } from '../session/records.ts'
-import type { NoticedGap, Past, SessionState } from '../session/state.ts'
-import { isAccepted } from '../store/damaged-places.ts'
-import { isNamedIn } from '../store/loss.ts'
-import { ownJournal } from '../store/own-journal.ts'
+import { sessionReducer } from '../session/reducer.ts'
+import type { Past, SessionState } from '../session/state.ts'
 import type { StoreParts } from '../store/parts.ts'
-import { Records } from '../store/records.ts'
-import { Tail } from '../store/tail.ts'
-import type { Problem } from './findings.ts'
+import type { Problem } from '../verify/findings.ts'
 
 /** A session as its journal tells it, with what it has lost: nothing is synced, written or kept. */
 export async function loadedTail({ engine }: StoreParts, name: string): Promise<Tail<SessionState>> {
@@ -17,7 +18,7 @@ export async function loadedTail({ engine }: StoreParts, name: string): Promise<
   const isNamed = isNamedIn(engine, name)
   for (;;) {
     const segments = await journal.segments()
-    const tail = new Tail(journal, sessionModel, { isNamed })
+    const tail = new Tail(journal, sessionReducer, { isNamed })
     try {
       await tail.load()
       return tail

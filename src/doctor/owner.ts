@@ -2,8 +2,9 @@
  * Whose a journal is that does not say it: nothing is left of it, or its first records are lost. The name of a journal begins with its space's
  * hash and has a short, plain id in it, so an id can be verified in each space that is known. Other journals of the same space name that.
  */
+
+import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
-import { idOf } from '../store/identity.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { loadedTail } from './family.ts'
 

@@ -15,7 +15,7 @@ import { finishErasures } from '../store/erase.ts'
 import { Handle } from '../store/handle.ts'
 import { purgeNow } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import type { Finding, FindingKind } from './findings.ts'
+import type { Finding, FindingKind } from '../verify/findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
 export type Remedy = 'accept' | 'acknowledge' | 'grant' | 'erase' | 'purge' | 'roll' | 'rederive'
@@ -59,7 +59,7 @@ export async function repairSession(store: Store, session: string, findings: rea
     if (remedy === undefined) {
       if (finding.severity === 'damage') left.push(finding)
     } else if (remedy === 'accept') continue
-    else if (remedy === 'erase') await finishErasures(handle)
+    else if (remedy === 'erase') await finishErasures(handle.parts, handle.id)
     else if (remedy === 'purge') await purgeNow(store.parts, handle.name)
     else if (remedy === 'roll') await handle.held.replica.makeWritable()
     else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)

@@ -1,6 +1,6 @@
 /** What the doctor found, told to the catalog: so that a list flags what nobody has written to since it was damaged. */
 import type { StoreParts } from '../store/parts.ts'
-import type { Finding } from './findings.ts'
+import type { Finding } from '../verify/findings.ts'
 
 /** Sessions that are told of together. */
 const TOGETHER = 500

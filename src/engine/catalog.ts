@@ -10,6 +10,7 @@
  * Two things are kept of a session, one after the other: its row, which is small and exact when a list is read; and the text of its messages,
  * which follows in the background.
  */
+import type { TextQuery } from '../message/text-query.ts'
 import type { JsonObject } from '../record/record.ts'
 import type { ExtractedMemory } from '../session/records.ts'
 import type { Past, Stretch, TaskStatus, Usage } from '../session/state.ts'
@@ -287,18 +288,6 @@ export function sessionSums(
 }
 
 export type DocumentKind = 'message' | 'session' | 'summary' | 'memory'
-
-/** What is looked for: a text must have all terms, or with `any` at least one. A term is one of several forms; a form, words in a row. */
-export interface TextQuery {
-  readonly any: boolean
-  readonly terms: readonly Term[]
-}
-
-export interface Term {
-  readonly forms: readonly string[]
-  /** The last word may go on. */
-  readonly prefix: boolean
-}
 
 export interface SearchQuery {
   readonly space: string

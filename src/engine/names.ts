@@ -5,6 +5,9 @@
  */
 import { hash } from 'node:crypto'
 
+/** The space of the store's own facts. No caller can reach it. */
+export const STORE_SPACE = '_store'
+
 /** The space of the keys of an encrypted store's sessions. They are no part of a backup of the sessions. */
 export const KEY_SPACE = '_keys'
 

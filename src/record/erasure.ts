@@ -17,6 +17,22 @@ export interface Part {
   readonly text: string
 }
 
+/** Bytes of that line, the JSON that takes their place, and which value of the record they are: a copy of it may have it elsewhere. */
+export interface ErasedPart extends Part {
+  readonly path: Path
+}
+
+/** A record of this journal whose line is written over. */
+export interface ErasedLine {
+  readonly at: number
+  /** Its id. */
+  readonly record: string
+  /** Its checksum before, and since. */
+  readonly old: string
+  readonly new: string
+  readonly parts: readonly ErasedPart[]
+}
+
 const [SPACE, QUOTE, COMMA, OPEN_BRACKET, BACKSLASH, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [
   0x20, 0x22, 0x2c, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
 ]

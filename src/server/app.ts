@@ -1,8 +1,8 @@
 /** The application: the route table, and what stands beside it for operators and browsers. Takes requests and gives answers; knows no socket. */
 import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
-import { STORE_SPACE } from '../store/parts.ts'
 import { addressOf, authenticate, cookieFor, NO_COOKIE } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { failureOf } from './envelope.ts'

@@ -3,10 +3,11 @@
  * deletions, purges) is on the disk before it is answered; ordinary writes are counted by key, action and session, and written down
  * together a few times a second, so a server that is killed forgets at most the last of those counts.
  */
+
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
-import { STORE_SPACE } from '../store/parts.ts'
 import type { Store } from '../store/store.ts'
 import type { Page } from '../store/transcript.ts'
 

@@ -6,14 +6,16 @@
  * journal, so nothing is told twice and nothing is left out. Followers of all sessions are told which ones have changed, and what
  * they are now: such an event may come again, and never says less than the one before.
  */
+
 import type { Logger } from 'pino'
 import type { Changes } from '../engine/port.ts'
+import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Held } from '../journal/replicas.ts'
+import { infoOf, type SessionInfo } from '../session/info.ts'
+import type { SessionState } from '../session/state.ts'
 import { type Change, ChangeReader } from '../store/follow.ts'
-import { infoOf, type SessionInfo } from '../store/info.ts'
 import type { StoreParts } from '../store/parts.ts'
-import type { Held } from '../store/replicas.ts'
-import { Waiter } from '../store/waiter.ts'
 import { changeFields } from '../wire/messages.ts'
 import { sessionFields } from '../wire/sessions.ts'
 import type { EventStream } from './event-stream.ts'
@@ -213,7 +215,7 @@ const RESET: Change = {
   record: { v: 1, id: '', at: '', type: 'reset', prev: '' },
 }
 
-function readerBehind(held: Held, cursor: string): ChangeReader | undefined {
+function readerBehind(held: Held<SessionState>, cursor: string): ChangeReader | undefined {
   try {
     return new ChangeReader(held, cursor)
   } catch (error) {

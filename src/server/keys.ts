@@ -8,10 +8,10 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import type { JsonObject } from '../record/record.ts'
 import { checkId, invalid } from '../session/check.ts'
-import { STORE_SPACE } from '../store/parts.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
 import { checkSpace, includes, type Scope } from './principal.ts'

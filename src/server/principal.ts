@@ -1,9 +1,8 @@
 /** Who calls, and what he may. A space is all that a caller ever sees; inside it he may be bound to one owner, or to one session. */
 
-import { KEY_SPACE } from '../engine/names.ts'
+import { KEY_SPACE, STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
-import { STORE_SPACE } from '../store/parts.ts'
 
 export const SCOPES = ['read', 'write', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]

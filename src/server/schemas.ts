@@ -1,6 +1,6 @@
 /** What answers look like, for the OpenAPI document and for the tests that hold answers against it. The fields are those of src/wire. */
 import { z } from '@hono/zod-openapi'
-import { FORMATS } from '../dialect/formats.ts'
+import { FORMATS } from '../message/formats.ts'
 import type { ImportedFields, ImportTotalsFields } from '../wire/imports.ts'
 import type { BatchFields, ChangeFields, PageFields, StoredFields } from '../wire/messages.ts'
 import type { EntryFields, TurnFields, UsageFields, WrittenFields } from '../wire/operations.ts'

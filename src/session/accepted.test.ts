@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Counted } from '../record/fold.ts'
-import { sessionModel } from './model.ts'
+import { sessionReducer } from './reducer.ts'
 import { type AcceptedGap, INITIAL, type SessionState } from './state.ts'
 
 const LOSS: AcceptedGap = { position: 900, to: 1200, count: 3, reason: 'vanished', since: '2026-01-01T00:00:00.000Z' }
@@ -8,7 +8,7 @@ const LIVE: SessionState = { ...INITIAL, status: 'live', id: 'a', space: 'defaul
 
 function acknowledge(state: SessionState, payload: object): SessionState {
   const record = { v: 1, id: 'r', at: '2026-01-02T00:00:00.000Z', type: 'damage.acknowledged', prev: '', pos: 2000, ...payload }
-  return sessionModel.apply(state, { kind: 'counted', carried: false, record, at: 2000, end: 2100, crc: '00000000' } as Counted)
+  return sessionReducer.apply(state, { kind: 'counted', carried: false, record, at: 2000, end: 2100, crc: '00000000' } as Counted)
 }
 
 describe('damage that a person has accepted', () => {
@@ -38,9 +38,9 @@ describe('damage that a person has accepted', () => {
   })
 
   test('is in a checkpoint if there is some, so that the checkpoints of other sessions keep their bytes', () => {
-    expect(sessionModel.checkpoint(LIVE)).not.toHaveProperty('accepted')
-    expect(sessionModel.restore(sessionModel.checkpoint(LIVE))).toEqual(LIVE)
+    expect(sessionReducer.checkpoint(LIVE)).not.toHaveProperty('accepted')
+    expect(sessionReducer.restore(sessionReducer.checkpoint(LIVE))).toEqual(LIVE)
     const state = acknowledge(LIVE, { findings: [], gaps: [LOSS] })
-    expect(sessionModel.restore(sessionModel.checkpoint(state))).toEqual(state)
+    expect(sessionReducer.restore(sessionReducer.checkpoint(state))).toEqual(state)
   })
 })

@@ -1,7 +1,9 @@
 /** Losses that a person has reviewed, as `damage.acknowledged` records name them. */
+
+import type { DamageReason } from '../record/damage.ts'
 import type { Counted } from '../record/fold.ts'
 import type { AcknowledgedDamage, DamageAcknowledged } from './records.ts'
-import { type AcceptedGap, changed, type DamageReason, type SessionState, versionOf } from './state.ts'
+import { type AcceptedGap, changed, type SessionState, versionOf } from './state.ts'
 
 /** The doctor's findings that mean that a record was lost. */
 const REASONS: Readonly<Record<string, DamageReason>> = {

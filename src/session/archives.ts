@@ -9,9 +9,9 @@
  * The first `commit.finished` counts; whoever comes later finds the task completed and is refused.
  */
 import { HoldfastError } from '../errors.ts'
+import type { Decision, Operation, Placed } from '../record/operation.ts'
 import { archivedOf, branchTo, common, count, heldOf, isOn, isWhole, PAST, runOf, samePoint, without } from './branch.ts'
 import { command, type Outcome, onLive, type Terms, unchanged, unless, write } from './command.ts'
-import type { Decision, Operation, Placed } from './decision.ts'
 import type { CommitFailed, CommitFinished, CommitLeased, CommitRequested } from './records.ts'
 import { conflict, tooMany } from './refusals.ts'
 import type { Archive, Point, SessionState, Stretch } from './state.ts'

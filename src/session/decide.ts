@@ -6,11 +6,11 @@
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyHash } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
+import type { Decision, Known, Operation } from '../record/operation.ts'
 import type { JsonObject } from '../record/record.ts'
 import { runText, textsOf } from './append-text.ts'
 import { isTip, samePoint } from './branch.ts'
 import { command, type Deciding, type Outcome, onLive, repeated, type Terms, unchanged, unless, write } from './command.ts'
-import type { Decision, Known, Operation } from './decision.ts'
 import { isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
 import type {

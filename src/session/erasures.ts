@@ -1,7 +1,7 @@
 /** Erasing messages, decided: what is to be written over is found out before, on a state that must still hold. */
 import { hashKey } from '../record/keys.ts'
+import type { Operation } from '../record/operation.ts'
 import { command, type Outcome, type Terms, unchanged, write } from './command.ts'
-import type { Operation } from './decision.ts'
 import type { Keyed, MessageErased } from './records.ts'
 import { notFound, replacedMeanwhile } from './refusals.ts'
 import type { SessionState } from './state.ts'

@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Counted, countedAt } from '../record/fold.ts'
 import { encodeBody, Group } from '../record/line.ts'
+import type { Operation } from '../record/operation.ts'
 import type { Address, JsonObject, RecordType } from '../record/record.ts'
 import * as archives from './archives.ts'
 import { archivedOf, branchTo, heldOf, isWhole, without } from './branch.ts'
 import * as decide from './decide.ts'
-import type { Operation } from './decision.ts'
 import { apply } from './fold.ts'
 import { JsonText } from './json-text.ts'
-import { sessionModel } from './model.ts'
 import type { MessagesAppended } from './records.ts'
+import { sessionReducer } from './reducer.ts'
 import { INITIAL, type Point, type SessionState } from './state.ts'
 import { recordUsage } from './usage.ts'
 
@@ -171,14 +171,14 @@ describe('a state', () => {
     fc.assert(
       fc.property(rows, fc.nat(60), (commands, cut) => {
         const { records, state } = written(commands)
-        const bytes = JSON.stringify(sessionModel.checkpoint(state))
-        expect(JSON.stringify(sessionModel.checkpoint(folded(readBack(records))))).toBe(bytes)
+        const bytes = JSON.stringify(sessionReducer.checkpoint(state))
+        expect(JSON.stringify(sessionReducer.checkpoint(folded(readBack(records))))).toBe(bytes)
         const index = cut % (records.length + 1)
-        const restored = sessionModel.restore(readBack(sessionModel.checkpoint(folded(records.slice(0, index)))))
-        expect(JSON.stringify(sessionModel.checkpoint(restored))).toBe(
-          JSON.stringify(sessionModel.checkpoint(folded(records.slice(0, index)))),
+        const restored = sessionReducer.restore(readBack(sessionReducer.checkpoint(folded(records.slice(0, index)))))
+        expect(JSON.stringify(sessionReducer.checkpoint(restored))).toBe(
+          JSON.stringify(sessionReducer.checkpoint(folded(records.slice(0, index)))),
         )
-        expect(JSON.stringify(sessionModel.checkpoint(folded(readBack(records.slice(index)), restored)))).toBe(bytes)
+        expect(JSON.stringify(sessionReducer.checkpoint(folded(readBack(records.slice(index)), restored)))).toBe(bytes)
       }),
     )
   })
@@ -198,7 +198,7 @@ describe('a state', () => {
 
   test('of an older version, without a field, has what that field is at first', () => {
     const { shares: _, ...older } = written([]).state
-    expect(sessionModel.restore(older as unknown as JsonObject).shares).toEqual([])
+    expect(sessionReducer.restore(older as unknown as JsonObject).shares).toEqual([])
   })
 
   test('changes its version with what a caller wrote, and with nothing that happens in the background', () => {

@@ -1,7 +1,9 @@
 /** What a fork begins with: the branch of its parent, and the archives that hold some of it. Nothing is copied but where it stands. */
+
+import type { NoticedGap } from '../record/damage.ts'
 import { archivedOf, branchTo, common, PAST, samePoint } from './branch.ts'
 import type { SessionCreated } from './records.ts'
-import type { NoticedGap, Past, Point, SessionState } from './state.ts'
+import type { Past, Point, SessionState } from './state.ts'
 
 /** The part of `session.created` that makes a session a fork of another one, at a point of it. */
 export function inheritedFrom(

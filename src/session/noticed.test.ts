@@ -1,36 +1,44 @@
 import { describe, expect, test } from 'vitest'
+import type { NoticedGap } from '../record/damage.ts'
 import type { Counted } from '../record/fold.ts'
-import { sessionModel } from './model.ts'
-import { INITIAL, type NoticedGap, type SessionState } from './state.ts'
+import { sessionReducer } from './reducer.ts'
+import { INITIAL, type SessionState } from './state.ts'
 
 const GAP: NoticedGap = { position: 900, to: 1200, reason: 'rotten' }
 const LIVE: SessionState = { ...INITIAL, status: 'live', id: 'a', space: 'default', tip: [500, 0], born: 100 }
 
 function noticing(state: SessionState, gaps: readonly NoticedGap[]): SessionState {
   const record = { v: 2, id: 'r', at: '2026-01-02T00:00:00.000Z', type: 'damage.noticed', prev: '', pos: 2000, gaps }
-  return sessionModel.apply(state, { kind: 'counted', carried: false, record, at: 2000, end: 2100, crc: '00000000' } as unknown as Counted)
+  return sessionReducer.apply(state, {
+    kind: 'counted',
+    carried: false,
+    record,
+    at: 2000,
+    end: 2100,
+    crc: '00000000',
+  } as unknown as Counted)
 }
 
 describe('a writer writes down what was lost', () => {
   test('after the last message', () => {
-    expect(sessionModel.notice(LIVE, [GAP])).toEqual({ type: 'damage.noticed', payload: { gaps: [GAP] } })
+    expect(sessionReducer.notice(LIVE, [GAP])).toEqual({ type: 'damage.noticed', payload: { gaps: [GAP] } })
   })
 
   test('before the first message', () => {
-    expect(sessionModel.notice({ ...LIVE, tip: null }, [GAP])?.payload).toEqual({ gaps: [GAP] })
+    expect(sessionReducer.notice({ ...LIVE, tip: null }, [GAP])?.payload).toEqual({ gaps: [GAP] })
   })
 
   test('but not before the last message, whose depth shows it', () => {
-    expect(sessionModel.notice({ ...LIVE, tip: [1300, 0] }, [GAP])).toBeUndefined()
+    expect(sessionReducer.notice({ ...LIVE, tip: [1300, 0] }, [GAP])).toBeUndefined()
   })
 
   test('but not in an earlier incarnation', () => {
-    expect(sessionModel.notice({ ...LIVE, tip: null, born: 1300 }, [GAP])).toBeUndefined()
+    expect(sessionReducer.notice({ ...LIVE, tip: null, born: 1300 }, [GAP])).toBeUndefined()
   })
 
   test('but not what was written down or accepted before', () => {
-    expect(sessionModel.notice(noticing(LIVE, [GAP]), [GAP])).toBeUndefined()
-    expect(sessionModel.notice({ ...LIVE, accepted: [{ ...GAP, count: null, since: null }] }, [GAP])).toBeUndefined()
+    expect(sessionReducer.notice(noticing(LIVE, [GAP]), [GAP])).toBeUndefined()
+    expect(sessionReducer.notice({ ...LIVE, accepted: [{ ...GAP, count: null, since: null }] }, [GAP])).toBeUndefined()
   })
 })
 
@@ -43,9 +51,9 @@ describe('damage that was noticed', () => {
   })
 
   test('is in a checkpoint if there is some, so that the checkpoints of other sessions keep their bytes', () => {
-    expect(sessionModel.checkpoint(LIVE)).not.toHaveProperty('noticed')
+    expect(sessionReducer.checkpoint(LIVE)).not.toHaveProperty('noticed')
     const state = noticing(LIVE, [GAP])
-    expect(sessionModel.restore(sessionModel.checkpoint(state))).toEqual(state)
+    expect(sessionReducer.restore(sessionReducer.checkpoint(state))).toEqual(state)
   })
 
   test('is kept in 100 places at most, the last of which covers the rest', () => {
@@ -53,6 +61,6 @@ describe('damage that was noticed', () => {
     const state = gaps.reduce((before, gap) => noticing(before, [gap]), LIVE)
     expect(state.noticed).toHaveLength(100)
     expect(state.noticed.at(-1)).toEqual({ position: 1990, to: 2295, reason: 'rotten' })
-    expect(sessionModel.notice(state, gaps)).toBeUndefined()
+    expect(sessionReducer.notice(state, gaps)).toBeUndefined()
   })
 })

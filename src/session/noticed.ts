@@ -3,8 +3,10 @@
  * message was lost, the next writer does not know that it was there, and gives its depth to another one. So that writer first writes down what
  * it could not read.
  */
+
+import type { NoticedGap } from '../record/damage.ts'
 import type { DamageNoticed } from './records.ts'
-import { changed, type NoticedGap, type SessionState } from './state.ts'
+import { changed, type SessionState } from './state.ts'
 
 /** A session keeps so many. The last one of them covers all that are noticed later. */
 const MOST = 100

@@ -2,8 +2,11 @@
  * The payloads of the records that a session writes: what stands in a line beside id, time, type, parent, prev, pos and crc. Everything
  * is absolute; no payload says "the current one". A field that is absent was not part of the operation; null takes a value away.
  */
+
+import type { NoticedGap } from '../record/damage.ts'
+import type { ErasedLine } from '../record/erasure.ts'
 import type { Json, JsonObject } from '../record/record.ts'
-import type { AcceptedGap, Archive, NoticedGap, Parent, Past, Point, Run, Stretch } from './state.ts'
+import type { AcceptedGap, Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
 
 /** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
 export interface Keyed {
@@ -87,25 +90,6 @@ export interface MessageErased extends Keyed {
 /** What is shown in the place of an erased message. */
 export function tombstone(role: string | null): JsonObject {
   return role === null ? { content: '[erased]' } : { role, content: '[erased]' }
-}
-
-/** A record of this journal whose line is written over. */
-export interface ErasedLine {
-  readonly at: number
-  /** Its id. */
-  readonly record: string
-  /** Its checksum before, and since. */
-  readonly old: string
-  readonly new: string
-  readonly parts: readonly ErasedPart[]
-}
-
-/** Bytes of that line, the JSON that takes their place, and which value of the record they are: a copy of it may have it elsewhere. */
-export interface ErasedPart {
-  readonly from: number
-  readonly to: number
-  readonly text: string
-  readonly path: readonly (string | number)[]
 }
 
 export interface EntryPut extends Keyed {

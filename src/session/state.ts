@@ -12,6 +12,7 @@
  * The branch is the way from the root to the head: here m1 m2 m5 m6. Reverting moves the head; nothing is destroyed. A fork begins with
  * a past, which is a branch of other journals: it is one path, so a depth alone names a message of it.
  */
+import type { NoticedGap } from '../record/damage.ts'
 import type { Address, JsonObject } from '../record/record.ts'
 
 export interface SessionState {
@@ -71,17 +72,6 @@ export interface SessionState {
   readonly noticed: readonly NoticedGap[]
   /** Losses that a person has reviewed. A checkpoint has this field only if there is one, so that older checkpoints keep their bytes. */
   readonly accepted: readonly AcceptedGap[]
-}
-
-/** Why something that was written cannot be read. `vanished`: its bytes are no longer there. `identity`: the file belongs to another session. */
-export type DamageReason = 'rotten' | 'zeros' | 'missing' | 'vanished' | 'identity'
-
-/** A loss after what was the last message then. How many messages it took is unknown, because the next one has the depth of the first of them. */
-export interface NoticedGap {
-  /** The positions that were lost: from here up to `to`. */
-  readonly position: number
-  readonly to: number
-  readonly reason: DamageReason
 }
 
 /** A loss that a person has reviewed: the session continues without what was there. */

@@ -1,7 +1,7 @@
 /** What calls to models took: commands that record it. */
 import type { HoldfastError } from '../errors.ts'
+import type { Operation } from '../record/operation.ts'
 import { type Outcome, onLive, type Terms, unless, write } from './command.ts'
-import type { Operation } from './decision.ts'
 import type { ModelCall } from './records.ts'
 import { tooMany } from './refusals.ts'
 import type { SessionState } from './state.ts'

@@ -3,12 +3,12 @@
  * so, so every reader knows of the gap from then on, and no position is ever used twice.
  */
 import { HoldfastError } from '../errors.ts'
+import { type Loss, namingSession } from '../journal/loss.ts'
 import type { JsonObject } from '../record/record.ts'
 import { absent, unexpected } from '../session/refusals.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import type { Handle, WriteOptions, Written } from './handle.ts'
-import { type Loss, namingSession } from './loss.ts'
 
 export interface DamageAccepted extends Written {
   /** Every loss that was accepted in this session so far. */

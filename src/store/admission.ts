@@ -3,28 +3,15 @@
  * indexed or told to anybody, and changes or refuses it. Every way in passes here: appending, replacing, importing, copying, and the same
  * over HTTP. The store's own facts do not.
  */
-import { KEY_SPACE } from '../engine/names.ts'
+import { KEY_SPACE, STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Redact } from '../message/redact.ts'
 import type { JsonObject } from '../record/record.ts'
 import { objectText } from '../session/check.ts'
 import type { JsonText } from '../session/json-text.ts'
-import type { Redact } from '../transfer/redact.ts'
+import type { About, BeforeAppend } from './before-append.ts'
 import type { Handle } from './handle.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
-
-/** What is about to be written. */
-export interface About {
-  readonly space: string
-  readonly session: string
-  /** `entry`: data of an adapter, as `{ channel, key, value }`. `description`: title, tags and metadata. `summary`: of an archive that is imported. */
-  readonly kind: 'message' | 'entry' | 'description' | 'summary'
-}
-
-/**
- * Returns what is to be written: the same value, or another one. Refuses by throwing. It must give the same answer for the same value: a call
- * that is repeated is compared with what was written before. It is called in the middle of writing, so it cannot wait for anything.
- */
-export type BeforeAppend = (value: JsonObject, about: About) => JsonObject
+import type { StoreParts } from './parts.ts'
 
 export function admit<T extends object>(parts: StoreParts, session: string, kind: About['kind'], value: T): T {
   const { beforeAppend, space } = parts

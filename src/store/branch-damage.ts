@@ -3,13 +3,13 @@
  * elsewhere in the session's own journal. Reads a journal only where something is missing.
  */
 import { HoldfastError } from '../errors.ts'
+import { reasonOf } from '../record/damage.ts'
+import { damagedPlaces, isAccepted, type LostStretch, type MissingMessages, overlaps } from '../session/damaged-places.ts'
 import type { SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { lostBefore, lostBetween, lostIn, lostInTail } from './damage-scan.ts'
-import { damagedPlaces, isAccepted, type LostStretch, type MissingMessages, overlaps } from './damaged-places.ts'
 import type { Gap } from './depth-gaps.ts'
 import type { Journals } from './journals.ts'
-import { reasonOf } from './loss.ts'
 
 /** Everything of this session's own journal. */
 const EVERYWHERE: readonly [number, number] = [-1, Number.POSITIVE_INFINITY]

@@ -2,6 +2,8 @@
  * Reads the messages of some stretches from the journals that hold them, in either direction. Where a message is missing, the gap comes in
  * its place.
  */
+
+import type { Found } from '../journal/records.ts'
 import type { JsonObject } from '../record/record.ts'
 import { isOn, PAST } from '../session/branch.ts'
 import { pastUpTo } from '../session/lineage.ts'
@@ -9,9 +11,8 @@ import { type MessagesAppended, messageId } from '../session/records.ts'
 import type { Point, SessionState, Stretch } from '../session/state.ts'
 import { DepthGaps, type Gap, type Piece } from './depth-gaps.ts'
 import type { Journals } from './journals.ts'
-import type { Found } from './records.ts'
 import type { Seen } from './seen.ts'
-import type { StoredMessage } from './transcript.ts'
+import type { StoredMessage } from './stored-message.ts'
 
 /** A message with where it stands, and the piece that it comes from. */
 export interface Placed {

@@ -5,12 +5,12 @@ import type { Engine, Journal } from '../engine/port.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
-import { sessionModel } from '../session/model.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { Chain } from './chain.ts'
 import { openStore } from './open-store.ts'
 import type { Session } from './session.ts'
 
-const { keysOf } = sessionModel
+const { keysOf } = sessionReducer
 
 async function open(engine: Engine = openMemoryEngine({ keysOf })): Promise<Session> {
   const store = await openStore(engine, { clock: systemClock, ids: systemIds })

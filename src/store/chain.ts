@@ -2,8 +2,9 @@
  * A chain of operations that are under way together and must keep their order: behind one that was refused, none is carried out. Without
  * it, a message that did not fit on a full disk would be missing in front of a shorter one that did, and be appended behind it later.
  */
+
+import type { Operation } from '../record/operation.ts'
 import { InheritedKeysNeeded } from '../session/command.ts'
-import type { Operation } from '../session/decision.ts'
 
 type Link = <S, R>(operation: Operation<S, R>) => Operation<S, R>
 

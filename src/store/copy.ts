@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { history } from '../journal/history.ts'
 import { LIMITS } from '../record/limits.ts'
 import { isBlank, LEAD_IN, type Line } from '../record/line.ts'
-import { history } from './history.ts'
 import type { Store } from './store.ts'
 
 export interface Copied {

@@ -5,17 +5,17 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Journal } from '../engine/port.ts'
+import { history } from '../journal/history.ts'
+import { LostCopies } from '../journal/lost-copies.ts'
+import { Records } from '../journal/records.ts'
+import { reasonOf } from '../record/damage.ts'
 import type { Damaged, Verdict } from '../record/fold.ts'
 import { LEAD_IN } from '../record/line.ts'
 import { isWrittenTwice, type JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
-import { sessionModel } from '../session/model.ts'
+import type { LostStretch } from '../session/damaged-places.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
-import type { LostStretch } from './damaged-places.ts'
-import { history } from './history.ts'
-import { reasonOf } from './loss.ts'
-import { LostCopies } from './lost-copies.ts'
-import { Records } from './records.ts'
 
 interface ScanOptions {
   /** Begins with the segment that holds this position. */
@@ -103,11 +103,11 @@ class Witness {
 
   agrees(verdict: Verdict): boolean {
     if (verdict.kind === 'counted' && !verdict.carried) {
-      this.#state = this.#state === undefined || isSealed(verdict.record) ? undefined : sessionModel.apply(this.#state, verdict)
+      this.#state = this.#state === undefined || isSealed(verdict.record) ? undefined : sessionReducer.apply(this.#state, verdict)
     }
     if (verdict.kind !== 'checkpoint') return false
     const before = this.#state
-    this.#state = isSealed(verdict.record) ? undefined : sessionModel.restore(verdict.record.state as JsonObject)
+    this.#state = isSealed(verdict.record) ? undefined : sessionReducer.restore(verdict.record.state as JsonObject)
     return before !== undefined && this.#state !== undefined && isDeepStrictEqual(before, this.#state)
   }
 }

@@ -1,12 +1,13 @@
 /** What cannot be read in a journal, from its beginning to its end. */
 import type { Journal } from '../engine/port.ts'
+import { history } from '../journal/history.ts'
+import type { Loss } from '../journal/loss.ts'
+import { LostCopies } from '../journal/lost-copies.ts'
+import type { Replica } from '../journal/replica.ts'
+import type { DamageReason } from '../record/damage.ts'
 import type { Damaged } from '../record/fold.ts'
-import type { DamageReason, SessionState } from '../session/state.ts'
-import { type DamagedPlace, damagedPlaces } from './damaged-places.ts'
-import { history } from './history.ts'
-import type { Loss } from './loss.ts'
-import { LostCopies } from './lost-copies.ts'
-import type { Replica } from './replica.ts'
+import { type DamagedPlace, damagedPlaces } from '../session/damaged-places.ts'
+import type { SessionState } from '../session/state.ts'
 
 export type { DamagedPlace, DamageReason }
 

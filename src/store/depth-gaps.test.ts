@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Found } from '../journal/records.ts'
 import type { JournalRecord } from '../record/record.ts'
 import { DepthGaps, type Gap, type Piece } from './depth-gaps.ts'
-import type { Found } from './records.ts'
 
 /** Records of some lengths, one after the other from depth 0 on. */
 function recordsOf(lengths: readonly number[]): Found[] {

@@ -2,9 +2,11 @@
  * Which messages of a stretch are missing. A stretch says which depths it has, and each record says at which depth its messages begin. A
  * depth that no record has was lost with its record, so the number of lost messages is exact.
  */
+
+import type { Found } from '../journal/records.ts'
+import type { NoticedGap } from '../record/damage.ts'
 import type { MessagesAppended } from '../session/records.ts'
-import type { NoticedGap, Stretch } from '../session/state.ts'
-import type { Found } from './records.ts'
+import type { Stretch } from '../session/state.ts'
 
 /** A stretch as it lies in one journal. */
 export interface Piece extends Stretch {

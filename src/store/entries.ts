@@ -1,5 +1,6 @@
 /** Entries: data of adapters beside the messages of a session, by channel and key. */
 import { HoldfastError } from '../errors.ts'
+import { type Found, Records } from '../journal/records.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
 import { checkId, invalid, jsonText } from '../session/check.ts'
@@ -9,7 +10,6 @@ import type { Entry, EntryPut } from '../session/records.ts'
 import type { SessionState } from '../session/state.ts'
 import { admit, admitAmount } from './admission.ts'
 import { type Handle, type WriteOptions, type Written, written } from './handle.ts'
-import { type Found, Records } from './records.ts'
 
 /** An entry, with the time at which it was put. */
 export interface StoredEntry {

@@ -3,6 +3,7 @@
  * else still reaches cannot go; of that one every message is erased, for the other session too.
  */
 import { HoldfastError } from '../errors.ts'
+import { Records } from '../journal/records.ts'
 import { checkId } from '../session/check.ts'
 import * as decide from '../session/decide.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
@@ -11,7 +12,6 @@ import { eraseHere } from './erase.ts'
 import { Handle } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { purgeNow } from './purge.ts'
-import { Records } from './records.ts'
 
 export interface EraseOptions {
   /** Whose sessions. */

@@ -15,7 +15,8 @@
 import { KEY_SPACE } from '../engine/names.ts'
 import type { Chunk, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { overwritten, type Path, partOf } from '../record/erasure.ts'
+import { type Found, Records } from '../journal/records.ts'
+import { type ErasedLine, type ErasedPart, overwritten, type Path, partOf } from '../record/erasure.ts'
 import { decodeLine, type Line, readLine } from '../record/line.ts'
 import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
@@ -23,10 +24,10 @@ import { isOn } from '../session/branch.ts'
 import type { Terms } from '../session/command.ts'
 import * as erasures from '../session/erasures.ts'
 import type { SealedKeys } from '../session/keys.ts'
-import { type CommitFinished, type ErasedLine, type ErasedPart, type MessageErased, tombstone } from '../session/records.ts'
+import { type CommitFinished, type MessageErased, tombstone } from '../session/records.ts'
 import type { Archive, SessionState } from '../session/state.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
-import { type Found, Records } from './records.ts'
+import type { StoreParts } from './parts.ts'
 import { type Located, type Newest, Transcript } from './transcript.ts'
 
 const NO_DIGEST = `"${'0'.repeat(32)}"`
@@ -86,7 +87,7 @@ async function eraseAtOrigin(handle: Handle, { owner }: SessionState, { journal,
 export async function eraseHere(handle: Handle, id: string, outlived: Outlived = {}): Promise<boolean> {
   for (;;) {
     const state = await handle.state()
-    if (state.erasing.length > 0) await finishErasures(handle)
+    if (state.erasing.length > 0) await finishErasures(handle.parts, handle.id)
     const transcript = new Transcript(handle.parts, handle.id, state)
     const newest = await transcript.newest(id)
     if (newest === undefined) return false
@@ -132,8 +133,9 @@ async function eraseIn(
   return { version: await carryOut(handle, outcome.placed.at, erased), duplicate: false }
 }
 
-/** Goes on with what others have begun. Done by whoever opens a session that has some. */
-export async function finishErasures(handle: Handle): Promise<void> {
+/** Finishes the erasures that other processes have begun. Reads of a session that has some do this first. */
+export async function finishErasures(parts: StoreParts, id: string): Promise<void> {
+  const handle = new Handle(parts, id)
   const { erasing } = await handle.state()
   const records = new Records(handle.held.journal)
   for (const position of erasing) {

@@ -3,8 +3,8 @@
  * sure that they are the ones he saw. They are compared before the write, and the head must then still be where it was; the log decides.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { estimateTokens } from '../dialect/tokens.ts'
 import { HoldfastError } from '../errors.ts'
+import { estimateTokens } from '../message/tokens.ts'
 import { LIMITS } from '../record/limits.ts'
 import { samePoint } from '../session/branch.ts'
 import { invalid } from '../session/check.ts'

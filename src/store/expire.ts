@@ -12,15 +12,9 @@ import { eraseHere } from './erase.ts'
 import { Handle } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, purge } from './purge.ts'
-import { retentionOf, timesOf } from './retention-policy.ts'
+import { type RetentionPolicy, retentionOf, timesOf } from './retention-policy.ts'
 
-export interface ExpireOptions {
-  /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise; none unless told. */
-  readonly deleteIdleAfterMs?: number
-  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories; none unless told. */
-  readonly dropArchivesAfterMs?: number
-  /** Purges what was deleted so long ago; nothing unless told. */
-  readonly purgeDeletedAfterMs?: number
+export interface ExpireOptions extends RetentionPolicy {
   /** Only tells what would be done. */
   readonly dryRun?: boolean
 }

@@ -1,16 +1,16 @@
 /** Sessions that come from others: forks, which share a past, and children, the sessions of sub-agents. */
 import { hash } from 'node:crypto'
 import { HoldfastError } from '../errors.ts'
+import { lossError } from '../journal/loss.ts'
 import { checkDescription, checkId } from '../session/check.ts'
 import type { Outcome } from '../session/command.ts'
 import * as decide from '../session/decide.ts'
+import { infoOf, type SessionInfo } from '../session/info.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
 import { admit, admitAmount } from './admission.ts'
 import type { DamagedPlace } from './damage.ts'
 import { Handle } from './handle.ts'
-import { infoOf, type SessionInfo } from './info.ts'
-import { lossError } from './loss.ts'
 import { Transcript } from './transcript.ts'
 
 export interface TreeNode {

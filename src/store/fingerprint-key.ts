@@ -1,9 +1,11 @@
 /** The secret with which the redactor of a store makes its fingerprints, kept in the store's own space. */
+
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
-import { type Redact, redactor } from '../transfer/redact.ts'
+import { type Redact, redactor } from '../message/redact.ts'
 import { putEntries, readEntry } from './entries.ts'
 import { Handle } from './handle.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
 
 const SESSION = 'redaction'
 const CHANNEL = 'redaction'

@@ -2,19 +2,23 @@
  * Following a session: every record that counts, once and in order, as it becomes durable, whichever process wrote it. The engine's
  * hints make it quick; the journal itself is what it reads, so a missing hint costs a little time and nothing else.
  */
+
 import type { Clock } from '../engine/clock.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
+import { lossError } from '../journal/loss.ts'
+import { type Found, Records } from '../journal/records.ts'
+import type { Held } from '../journal/replicas.ts'
+import type { DamageReason } from '../record/damage.ts'
+import { reasonOf } from '../record/damage.ts'
 import { type Counted, type Damaged, JournalFold } from '../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
-import { type DamageReason, versionOf } from '../session/state.ts'
+import type { SessionState } from '../session/state.ts'
+import { versionOf } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { isCarried, lostIn } from './damage-scan.ts'
-import { lossError, reasonOf } from './loss.ts'
-import { type Found, Records } from './records.ts'
-import type { Held } from './replicas.ts'
-import { Waiter } from './waiter.ts'
 
 /** Something that happened to a session. */
 export interface Change {
@@ -46,7 +50,7 @@ export interface FollowOptions {
 
 export async function* follow(
   { engine, clock }: { readonly engine: Engine; readonly clock: Clock },
-  held: Held,
+  held: Held<SessionState>,
   end: Promise<number>,
   options: FollowOptions,
 ): AsyncGenerator<Change> {
@@ -85,7 +89,7 @@ function cursorOf({ at, crc }: Counted): string {
 /** Reads what is new since the last time. Keeps its own fold; the replica only carries what a failed sync may have lost. */
 export class ChangeReader {
   readonly #journal: Journal
-  readonly #replica: Held['replica']
+  readonly #replica: Held<SessionState>['replica']
   #fold: JournalFold | undefined
   #next = 0
   #seen: Cursor
@@ -99,7 +103,7 @@ export class ChangeReader {
   #vanished: number | undefined
 
   /** `behind`: the cursor of a change, or the position with which to begin. INVALID_ARGUMENT if it is no cursor of ours. */
-  constructor({ journal, replica }: Held, behind: string | number) {
+  constructor({ journal, replica }: Held<SessionState>, behind: string | number) {
     this.#journal = journal
     this.#replica = replica
     this.#seen = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Engine } from '../engine/port.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
-import { sessionModel } from '../session/model.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { openStore } from './open-store.ts'
 import type { Session } from './session.ts'
 import type { Store } from './store.ts'
@@ -13,7 +13,7 @@ let store: Store
 let parent: Session
 
 beforeEach(async () => {
-  engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   store = await openStore(engine, { limits: { segmentBytes: 500 } })
   parent = await store.session('parent')
   await parent.append(

@@ -1,17 +1,17 @@
 /** What every call on a session needs: its journal and replica, its state, and the way of a command into the journal. */
 import { HoldfastError } from '../errors.ts'
+import { lossError, namingSession } from '../journal/loss.ts'
+import type { Held } from '../journal/replicas.ts'
+import { isDamaged } from '../record/damage.ts'
+import type { Operation } from '../record/operation.ts'
 import type { Json } from '../record/record.ts'
 import { checkId } from '../session/check.ts'
 import { InheritedKeysNeeded, type Outcome, type Terms } from '../session/command.ts'
 import { create, requireLive } from '../session/decide.ts'
-import type { Operation } from '../session/decision.ts'
 import { digestOf } from '../session/json-text.ts'
 import { absent } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
-import { isDamaged } from './info.ts'
-import { lossError, namingSession } from './loss.ts'
 import type { StoreParts } from './parts.ts'
-import type { Held } from './replicas.ts'
 import { type Located, Transcript } from './transcript.ts'
 
 export interface WriteOptions {
@@ -47,7 +47,7 @@ export class Handle {
     this.name = parts.engine.name(parts.space, id)
   }
 
-  get held(): Held {
+  get held(): Held<SessionState> {
     return this.parts.replicas.of(this.name)
   }
 
@@ -76,9 +76,8 @@ export class Handle {
     const { replica } = this.held
     const live = this.#live(await this.readableState())
     if (live.erasing.length === 0) return live
-    // Somebody has died while erasing. Until it is done, at least nobody is shown what was to be erased.
-    const { finishErasures } = await import('./erase.ts')
-    await finishErasures(this).catch((error: unknown) => {
+    // A process died while it erased. If this cannot finish its work either, the message stays hidden at least.
+    await this.parts.recover(this.parts, this.id).catch((error: unknown) => {
       if (!(error instanceof HoldfastError)) throw error
     })
     return this.#live((await replica.read()).state)

@@ -1,11 +1,11 @@
 /** What happened to a session, the last thing first: the records of its journal, page by page, for people to read. */
 import type { Journal } from '../engine/port.ts'
+import type { Loss } from '../journal/loss.ts'
+import { Records } from '../journal/records.ts'
 import type { JournalRecord } from '../record/record.ts'
 import { checkCount } from '../session/check.ts'
 import type { DamagedPlace } from './damage.ts'
 import { lostIn } from './damage-scan.ts'
-import type { Loss } from './loss.ts'
-import { Records } from './records.ts'
 
 export interface HappeningsOptions {
   /** Only what stands before this position; from the end unless told. */

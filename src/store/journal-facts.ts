@@ -1,13 +1,15 @@
 /** What the lines of one journal say, as far as they can be read: also of a journal that is damaged too badly to be loaded. */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { history } from '../journal/history.ts'
+import { isDamaged } from '../record/damage.ts'
+import type { ErasedLine } from '../record/erasure.ts'
 import type { JsonObject } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
-import { sessionModel } from '../session/model.ts'
-import type { ErasedLine, MessageErased } from '../session/records.ts'
+import type { MessageErased } from '../session/records.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
-import { history } from './history.ts'
-import { isDamaged } from './info.ts'
+import { isWhole } from '../verify/is-whole.ts'
 import type { StoreParts } from './parts.ts'
 
 export interface JournalFacts {
@@ -27,10 +29,10 @@ export async function journalFacts(journal: Journal): Promise<JournalFacts> {
   const [from = 0] = segments
   for await (const { verdict, segment } of history(journal, { from, barrier: false })) {
     if (verdict.kind === 'checkpoint' && !isSealed(verdict.record)) {
-      state = sessionModel.restore(verdict.record.state as JsonObject)
+      state = sessionReducer.restore(verdict.record.state as JsonObject)
       covered = segment
     } else if (verdict.kind === 'counted') {
-      if (verdict.at >= covered) state = sessionModel.apply(state, verdict)
+      if (verdict.at >= covered) state = sessionReducer.apply(state, verdict)
       const { lines } = verdict.record as unknown as Partial<MessageErased>
       if (verdict.record.type === 'message.erased' && lines !== undefined) erased.set(verdict.at, lines)
     }
@@ -40,7 +42,6 @@ export async function journalFacts(journal: Journal): Promise<JournalFacts> {
 
 /** How a session is, with every line of its journal read. */
 export async function sessionStatus({ engine, replicas, space }: StoreParts, id: string): Promise<SessionStatus> {
-  const { isWhole } = await import('../doctor/doctor.ts')
   const { journal, replica } = replicas.once(engine.name(space, id))
   try {
     const { state } = await replica.read()

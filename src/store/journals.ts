@@ -1,13 +1,14 @@
 /** The journals that the messages of one session stand in: its own, and those that its past names. */
+
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { Records } from '../journal/records.ts'
+import type { Held } from '../journal/replicas.ts'
+import { reasonOf } from '../record/damage.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
-import type { AcceptedGap, Past } from '../session/state.ts'
-import type { LostStretch } from './damaged-places.ts'
-import { reasonOf } from './loss.ts'
+import type { LostStretch } from '../session/damaged-places.ts'
+import type { AcceptedGap, Past, SessionState } from '../session/state.ts'
 import type { StoreParts } from './parts.ts'
-import { Records } from './records.ts'
-import type { Held } from './replicas.ts'
 
 /** What is known of a journal that others inherit from. */
 export interface Condition {
@@ -42,12 +43,12 @@ export class Journals {
     return this.#held(session).journal
   }
 
-  newest(session: string): Held['replica']['newest'] {
+  newest(session: string): Held<SessionState>['replica']['newest'] {
     return this.#held(session).replica.newest
   }
 
   /** Where this process found damage when it loaded a journal. */
-  damage(session: string): Held['replica']['damage'] {
+  damage(session: string): Held<SessionState>['replica']['damage'] {
     return this.#held(session).replica.damage
   }
 
@@ -94,7 +95,7 @@ export class Journals {
     return before === undefined ? [] : journal.lookup(keys, born, before)
   }
 
-  #held(session: string): Held {
+  #held(session: string): Held<SessionState> {
     const { engine, space, replicas } = this.#parts
     return replicas.of(engine.name(space, session))
   }

@@ -4,7 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
 import { checkCount, invalid } from '../session/check.ts'
-import type { SessionInfo } from './info.ts'
+import type { SessionInfo } from '../session/info.ts'
 import type { StoreParts } from './parts.ts'
 
 export interface ListOptions {

@@ -1,23 +1,26 @@
 /** Opening a store: the one place, beside the command line, that knows which engines there are. */
 import { CatalogDoor } from '../catalog/door.ts'
+import type { MasterKey } from '../encryption/master-key.ts'
 import { type Clock, systemClock } from '../engine/clock.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
 import { KEY_SPACE, keySession } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
 import { openFilesEngine } from '../engines/files/engine.ts'
 import type { PostgresPlace } from '../engines/postgres/place.ts'
+import { Replicas } from '../journal/replicas.ts'
+import { redactor } from '../message/redact.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
 import { identityOf } from '../session/identity.ts'
-import { sessionModel } from '../session/model.ts'
-import { redactor } from '../transfer/redact.ts'
-import { type BeforeAppend, both } from './admission.ts'
-import type { Keyring } from './encryption/keyring.ts'
-import type { MasterKey } from './encryption/master-key.ts'
+import { sessionReducer } from '../session/reducer.ts'
+import { both } from './admission.ts'
+import type { BeforeAppend } from './before-append.ts'
+import { finishErasures } from './erase.ts'
 import { fingerprintKey } from './fingerprint-key.ts'
+import type { Keyring } from './keys/keyring.ts'
 import type { StoreParts } from './parts.ts'
-import { type QuotaRefused, Quotas } from './quotas.ts'
-import { Replicas } from './replicas.ts'
+import type { QuotaRefused } from './quota-port.ts'
+import { Quotas } from './quotas.ts'
 import { Store } from './store.ts'
 
 export interface OpenOptions {
@@ -76,12 +79,12 @@ async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, sp
   const { clock = systemClock, ids = systemIds, limits = {} } = options
   const indexed = options.encryption?.indexInClear === true
   const { engine, keyring } = await sealed(inner, options.encryption, indexed)
-  const replicas = new Replicas({ engine, clock, ids, limits: { ...LIMITS, ...limits } })
+  const replicas = new Replicas({ reducer: sessionReducer, engine, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && keyring === undefined
   const catalog = new CatalogDoor({ engine, clock, ids, threaded, ...(keyring === undefined || indexed ? {} : { inMemory: true }) })
   const { beforeAppend } = options
-  const shared = { engine, clock, ids, replicas, catalog, space }
+  const shared = { engine, clock, ids, replicas, catalog, space, recover: finishErasures }
   const { quotas } = options
   const parts: StoreParts = {
     ...shared,
@@ -105,9 +108,9 @@ async function sealed(
   if (encryption === undefined && (await keys.segments()).length === 0) return { engine, keyring: undefined }
   // Loaded when it is wanted, as most stores are not encrypted.
   const [{ Keyring: Keys }, { masterKeyOf }, { SealedEngine }] = await Promise.all([
-    import('./encryption/keyring.ts'),
-    import('./encryption/master-key.ts'),
-    import('./encryption/sealed-engine.ts'),
+    import('./keys/keyring.ts'),
+    import('../encryption/master-key.ts'),
+    import('../encryption/sealed-engine.ts'),
   ])
   const given = encryption === undefined ? [] : [encryption.masterKey, ...(encryption.formerKeys ?? [])]
   const keyring = new Keys(given.map(masterKeyOf))
@@ -120,7 +123,7 @@ function isEngine(where: string | PostgresPlace | Engine): where is Engine {
 
 async function pick(where: string | PostgresPlace, options: OpenOptions): Promise<Engine> {
   const { exclusive = false, mayBlock = false, migrate, clock = systemClock, ids = systemIds, limits = {} } = options
-  const { keysOf } = sessionModel
+  const { keysOf } = sessionReducer
   if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
     const { openPostgresEngine } = await import('../engines/postgres/engine.ts')
     const place = typeof where === 'string' ? { url: where } : where

@@ -3,14 +3,15 @@
  * that was long enough ago; never what a fork still reaches. A session is marked as purged, in its journal, before its first byte goes,
  * so one that is half purged can be neither restored nor mistaken, and the next purge goes on with it. Its words go from the catalog last.
  */
+
+import { isKeyGone } from '../encryption/master-key.ts'
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import { journalBytes } from '../journal/journal-bytes.ts'
+import type { Held } from '../journal/replicas.ts'
 import { release } from '../session/decide.ts'
 import type { SessionState } from '../session/state.ts'
-import { isKeyGone } from './encryption/master-key.ts'
-import { journalBytes } from './journal-bytes.ts'
 import type { StoreParts } from './parts.ts'
-import type { Held } from './replicas.ts'
 
 export interface PurgeOptions {
   /** Only what was deleted at least this long ago; 30 days unless told. */
@@ -94,7 +95,7 @@ export async function isHalfPurged(journal: Journal, { status, purged, born }: S
   return segments.length > 1 || (segments[0] ?? 0) <= born
 }
 
-async function dueOf({ journal }: Held, state: SessionState, before: string): Promise<Due | undefined> {
+async function dueOf({ journal }: Held<SessionState>, state: SessionState, before: string): Promise<Due | undefined> {
   if (state.status === 'deleted') {
     const due = state.purged ? await isHalfPurged(journal, state) : (state.deletedAt ?? '') <= before
     return due ? 'all' : undefined
@@ -131,7 +132,7 @@ function ifUnreadable(error: unknown): undefined {
   return undefined
 }
 
-async function remove({ replica, journal }: Held, due: Due, before: string): Promise<number | undefined> {
+async function remove({ replica, journal }: Held<SessionState>, due: Due, before: string): Promise<number | undefined> {
   const begun = await replica.beginAnewIf((state) => {
     if (isReached(state, due)) return false
     return due === 'former' ? state.status === 'live' : state.status === 'deleted' && (state.purged || (state.deletedAt ?? '') <= before)
@@ -143,7 +144,7 @@ async function remove({ replica, journal }: Held, due: Due, before: string): Pro
   return kept === undefined ? undefined : journal.purge(kept)
 }
 
-async function lengthOf({ replica, journal }: Held, due: Due, { born }: SessionState): Promise<number> {
+async function lengthOf({ replica, journal }: Held<SessionState>, due: Due, { born }: SessionState): Promise<number> {
   const segments = await journal.segments()
   if (due === 'all') return journalBytes(journal, segments, await replica.end())
   const kept = segments.findLast((first) => first <= born) ?? 0

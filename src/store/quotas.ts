@@ -5,40 +5,15 @@
  * (`tally.ts`). So several of them may let in a little more than the quota says, never much.
  */
 import type { Clock } from '../engine/clock.ts'
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId, invalid } from '../session/check.ts'
 import { putEntries, readEntries } from './entries.ts'
 import { Handle } from './handle.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
+import type { Quota, QuotaOf, QuotaPort, QuotaRefused, QuotaUsage, Wanted } from './quota-port.ts'
 import { statsOf } from './stats.ts'
 import { isMuch, Tally } from './tally.ts'
-
-/** What is not named has no limit. */
-export interface Quota {
-  readonly sessions?: number
-  /** Of the journals, as they lie on the disk. */
-  readonly bytes?: number
-  readonly messagesPerMinute?: number
-}
-
-/** Whose quota: of a space, or of a key of a server. */
-export type QuotaOf = { readonly space: string } | { readonly key: string }
-
-/** What counts against a quota. */
-export interface QuotaUsage {
-  readonly sessions: number
-  readonly bytes: number
-}
-
-/** Is told of everything that is refused: by which limit, and whose. */
-export type QuotaRefused = (limit: keyof Quota, of: 'space' | 'key') => void
-
-/** What somebody is about to add. */
-interface Wanted {
-  readonly sessions?: number
-  readonly messages?: number
-  readonly bytes?: number
-}
 
 const SESSION = 'quotas'
 const CHANNEL = 'quotas'
@@ -53,7 +28,7 @@ interface Usage extends QuotaUsage {
   readonly since: QuotaUsage
 }
 
-export class Quotas {
+export class Quotas implements QuotaPort {
   readonly #parts: StoreParts
   readonly #refused: QuotaRefused
   readonly #tally: Tally

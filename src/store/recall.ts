@@ -3,9 +3,10 @@
  * they are ranked together, by the words that they share with the query. Behind a question that matches stands its answer, and behind an
  * answer its question: one without the other tells half.
  */
-import { viewOf } from '../dialect/message.ts'
-import { looseQuery } from '../dialect/words.ts'
+
 import { HoldfastError } from '../errors.ts'
+import { viewOf } from '../message/message.ts'
+import { looseQuery } from '../message/words.ts'
 import { archivedOf } from '../session/branch.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import type { Recalled } from '../window/assemble.ts'
@@ -13,7 +14,8 @@ import { RECALLED, rank } from '../window/recall.ts'
 import { mergedMemories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { findDocuments, messageIdOf } from './search.ts'
-import type { StoredMessage, Transcript } from './transcript.ts'
+import type { StoredMessage } from './stored-message.ts'
+import type { Transcript } from './transcript.ts'
 
 /** Messages that are ranked, the best by the index first. */
 const RANKED = 60

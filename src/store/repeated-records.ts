@@ -3,10 +3,10 @@
  * with the same id is written as a new record. With the first line back, the message would be there twice.
  */
 import type { Journal } from '../engine/port.ts'
+import { history } from '../journal/history.ts'
 import type { JournalRecord } from '../record/record.ts'
 import { isSealed } from '../record/sealing.ts'
 import { messageId } from '../session/records.ts'
-import { history } from './history.ts'
 
 /** Positions, the last one excluded. */
 export interface Range {

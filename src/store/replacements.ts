@@ -3,13 +3,14 @@
  * it; what a parent replaces later, a fork does not see. So of a message that stands in one piece of the past, the replacements stand in
  * that piece's session, as far as it reached, in those of the pieces behind it, and in the session itself; the last one counts.
  */
+
+import type { Found } from '../journal/records.ts'
 import { hashKey } from '../record/keys.ts'
 import type { JournalRecord, JsonObject } from '../record/record.ts'
 import { type MessageErased, type MessageReplaced, tombstone } from '../session/records.ts'
 import type { Past, SessionState } from '../session/state.ts'
 import type { Journals } from './journals.ts'
-import type { Found } from './records.ts'
-import type { StoredMessage } from './transcript.ts'
+import type { StoredMessage } from './stored-message.ts'
 
 /** Is called with the place of a replacement that cannot be read. */
 export type OnLost = (session: string, position: number) => void

@@ -11,7 +11,7 @@
  *
  * Every step may be done twice: repeating the call completes one that died.
  */
-import { KEY_SPACE } from '../engine/names.ts'
+import { KEY_SPACE, STORE_SPACE } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { backupEngine } from '../engines/files/backup-engine.ts'
 import { finishReplacements } from '../engines/files/backup-replacement.ts'
@@ -32,17 +32,17 @@ import {
   writtenRanges,
 } from '../engines/files/restore-segments.ts'
 import { HoldfastError } from '../errors.ts'
+import { shellWord } from '../journal/command-words.ts'
+import type { NoticedGap } from '../record/damage.ts'
+import type { ErasedLine } from '../record/erasure.ts'
 import { splitLines } from '../record/line.ts'
 import { checkId } from '../session/check.ts'
-import type { ErasedLine } from '../session/records.ts'
-import type { NoticedGap } from '../session/state.ts'
-import { shellWord } from './command-words.ts'
 import { putEntries } from './entries.ts'
 import { erasedBytes } from './erase.ts'
 import { Handle } from './handle.ts'
 import { type JournalFacts, journalFacts, type SessionStatus, sessionStatus } from './journal-facts.ts'
 import { type EncryptionOptions, openStore } from './open-store.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
 import { repeatedRecords } from './repeated-records.ts'
 
 export interface RestoreSessionOptions {
@@ -168,7 +168,7 @@ class Restore {
   async #opened(engine: Engine): Promise<Engine> {
     const { keyring, space } = this.#parts
     if (keyring === undefined || space === KEY_SPACE) return engine
-    const { SealedEngine } = await import('./encryption/sealed-engine.ts')
+    const { SealedEngine } = await import('../encryption/sealed-engine.ts')
     return new SealedEngine(engine, keyring, { indexed: false })
   }
 

@@ -2,14 +2,22 @@
  * How long a space keeps things: what `expire` goes by where its caller names no time. It lies in the store's own space, beside the quotas, so that
  * whoever runs `expire`, from a timer or by hand, need not know it. What a session says of itself comes first.
  */
+
+import { STORE_SPACE } from '../engine/names.ts'
 import { invalid } from '../session/check.ts'
 import { putEntries, readEntry } from './entries.ts'
-import type { ExpireOptions } from './expire.ts'
 import { Handle } from './handle.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
 
 /** What is not named is kept for ever. */
-export type RetentionPolicy = Omit<ExpireOptions, 'dryRun'>
+export interface RetentionPolicy {
+  /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise; none unless told. */
+  readonly deleteIdleAfterMs?: number
+  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories; none unless told. */
+  readonly dropArchivesAfterMs?: number
+  /** Purges what was deleted so long ago; nothing unless told. */
+  readonly purgeDeletedAfterMs?: number
+}
 
 const SESSION = 'retention'
 const CHANNEL = 'retention'

@@ -1,6 +1,6 @@
 /** Up to which message a commit takes: everything but the last few messages, or the last few turns. */
-import { viewOf } from '../dialect/message.ts'
-import { estimateTokens } from '../dialect/tokens.ts'
+import { viewOf } from '../message/message.ts'
+import { estimateTokens } from '../message/tokens.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { JsonObject } from '../record/record.ts'
 import { branchTo, without } from '../session/branch.ts'

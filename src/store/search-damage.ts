@@ -1,23 +1,31 @@
 /** Which sessions a search may have missed something in: those that the catalog has as damaged. Of each, the end is read. */
 import type { ListedRow } from '../engine/catalog.ts'
+import { reasonOf } from '../record/damage.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from '../session/state.ts'
 import type { DamagedPlace } from './damage.ts'
 import { Handle } from './handle.ts'
 import { filterOf, type ListOptions } from './list.ts'
-import { reasonOf } from './loss.ts'
 import type { StoreParts } from './parts.ts'
-import type { SearchOptions } from './search.ts'
 
 /** How many sessions are reported. */
 const MOST = 100
+
+/** Which sessions are searched. */
+export interface SearchScope {
+  /** Only in this session, with what it inherited, if it is a fork. */
+  readonly session?: string
+  /** Only in sessions with this tag, of this owner. */
+  readonly tag?: string
+  readonly owner?: string
+}
 
 interface SearchDamage {
   readonly damage: readonly DamagedPlace[]
   readonly moreDamage: boolean
 }
 
-export async function searchDamage(parts: StoreParts, { session, tag, owner }: SearchOptions): Promise<SearchDamage> {
+export async function searchDamage(parts: StoreParts, { session, tag, owner }: SearchScope): Promise<SearchDamage> {
   const scope = { ...(tag === undefined ? {} : { tag }), ...(owner === undefined ? {} : { owner }) }
   if (session === undefined) {
     const rows = await damaged(parts, scope, MOST + 1)

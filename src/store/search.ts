@@ -1,10 +1,12 @@
 /** Full text over messages, titles, summaries and memories. The catalog finds them; what is shown is read from the journals. */
 import { setImmediate } from 'node:timers/promises'
 import { snippetOf } from '../catalog/snippet.ts'
-import { searchableOf } from '../dialect/searchable.ts'
-import { parseQuery } from '../dialect/words.ts'
 import { CatalogUnavailable, type DocumentKind, type FoundDocument, type Lag, type SearchQuery } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
+import { ownJournal } from '../journal/own-journal.ts'
+import { type Found, Records, recordIn } from '../journal/records.ts'
+import { searchableOf } from '../message/searchable.ts'
+import { parseQuery } from '../message/words.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
@@ -13,21 +15,14 @@ import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type M
 import type { DamagedPlace } from './damage.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
-import { ownJournal } from './own-journal.ts'
 import type { StoreParts } from './parts.ts'
-import { type Found, Records, recordIn } from './records.ts'
-import { searchDamage } from './search-damage.ts'
+import { type SearchScope, searchDamage } from './search-damage.ts'
 
-export interface SearchOptions {
+export interface SearchOptions extends SearchScope {
   /** What to look for; everything unless told. `session` are titles and tags. */
   readonly kinds?: readonly DocumentKind[]
-  /** Only in this session, with what it inherited, if it is a fork. */
-  readonly session?: string
   /** Only messages of this role. */
   readonly role?: 'system' | 'user' | 'assistant' | 'tool'
-  /** Only in sessions with this tag, of this owner. */
-  readonly tag?: string
-  readonly owner?: string
   /** Only what was written at this time or later, and before that one. */
   readonly from?: Date
   readonly to?: Date

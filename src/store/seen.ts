@@ -2,8 +2,9 @@
  * The messages that were read while a session was loaded, for whoever needs them next: they are not read and decoded a second time. Bounded; of a
  * session with more than that, nothing is kept.
  */
+
+import type { Found } from '../journal/records.ts'
 import type { Counted } from '../record/fold.ts'
-import type { Found } from './records.ts'
 
 const MOST_BYTES = 256 * 1024
 

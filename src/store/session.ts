@@ -3,8 +3,10 @@
  * Every call that changes something resolves once it is durable. It may carry `key`: the call repeated under the same key changes
  * nothing and is answered with the first outcome; and `expect`, a version that the session must still have, or CONFLICT.
  */
-import { estimateTokens } from '../dialect/tokens.ts'
+
 import { HoldfastError } from '../errors.ts'
+import { Records } from '../journal/records.ts'
+import { estimateTokens } from '../message/tokens.ts'
 import type { KeyEntry } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import { retract } from '../session/archives.ts'
@@ -12,6 +14,7 @@ import { checkCount, checkDescription, checkId, copyObject, invalid, objectText 
 import type { InheritedKey, Outcome, Terms } from '../session/command.ts'
 import * as decide from '../session/decide.ts'
 import { withHead } from '../session/fold.ts'
+import { infoOf, liveAmount, type SessionInfo } from '../session/info.ts'
 import { digestOf, type JsonText } from '../session/json-text.ts'
 import { inheritedFrom } from '../session/lineage.ts'
 import { type Description, type Entry, type MessagesAppended, messageId } from '../session/records.ts'
@@ -28,14 +31,13 @@ import { beget, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
 import { type Happenings, type HappeningsOptions, happenings } from './happenings.ts'
-import { infoOf, liveAmount, type SessionInfo } from './info.ts'
 import { idsOf } from './message-ids.ts'
 import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
-import { Records } from './records.ts'
 import { type Shared, type ShareOptions, share } from './shares.ts'
+import type { StoredMessage } from './stored-message.ts'
 import { type ArchiveInfo, archiveInfo, type CommitOptions, type Committed, commit, type WholeArchive, wholeArchive } from './tasks.ts'
-import { type MessageRecord, type Page, type PageOptions, type StoredMessage, Transcript } from './transcript.ts'
+import { type MessageRecord, type Page, type PageOptions, Transcript } from './transcript.ts'
 import { type LastTurn, turnOf, type Window, type WindowOptions, windowOf } from './window.ts'
 
 export interface AppendOptions extends WriteOptions {

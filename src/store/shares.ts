@@ -3,13 +3,14 @@
  * message it shows; the store keeps, by the same digest, where the session is, so that a token tells nothing about it to whoever has it.
  */
 import { hash } from 'node:crypto'
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
+import { lossError } from '../journal/loss.ts'
 import * as decide from '../session/decide.ts'
 import { putEntries, readEntry } from './entries.ts'
 import { fingerprintKey, redactorToRead } from './fingerprint-key.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
-import { lossError } from './loss.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
 import { type Page, type PageOptions, Transcript } from './transcript.ts'
 
 export interface ShareOptions extends WriteOptions {

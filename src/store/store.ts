@@ -1,10 +1,10 @@
 /** A store: a set of sessions. Everything that concerns more than one of them is here. */
 import type { CatalogStatus } from '../catalog/requests.ts'
+import type { DataKeys } from '../encryption/data-keys.ts'
 import { HoldfastError } from '../errors.ts'
+import type { Source } from '../formats/item.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
-import type { Source } from '../transfer/item.ts'
-import type { Keyring } from './encryption/keyring.ts'
 import type { ErasedSession, EraseOptions } from './erase-owner.ts'
 import type { Expired, ExpireOptions } from './expire.ts'
 import type { ExportOptions } from './export/export.ts'
@@ -13,7 +13,8 @@ import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
 import { type Purged, type PurgeOptions, purge } from './purge.ts'
-import { type Quota, Quotas, type QuotaUsage } from './quotas.ts'
+import type { Quota, QuotaPort, QuotaUsage } from './quota-port.ts'
+import { Quotas } from './quotas.ts'
 import { type RetentionPolicy, retentionOf, setRetention } from './retention-policy.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
@@ -191,7 +192,7 @@ export class Store implements AsyncDisposable {
     return this.quota(of)
   }
 
-  get #quotas(): Quotas {
+  get #quotas(): QuotaPort {
     return this.#parts.quotas ?? new Quotas(this.#parts)
   }
 
@@ -220,7 +221,7 @@ export class Store implements AsyncDisposable {
     return this.#parts.keyring !== undefined
   }
 
-  get #keyring(): Keyring {
+  get #keyring(): DataKeys {
     const { keyring } = this.#parts
     if (keyring === undefined)
       throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.')

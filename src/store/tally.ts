@@ -4,10 +4,12 @@
  * somebody comes again after some seconds, and when the store is closed; so other servers know of it, and the next one goes on from there. A process
  * that dies takes what it let in since with it; what was let in and then refused, or had been written before, counts too.
  */
+
+import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { putEntries, readEntry } from './entries.ts'
 import { Handle } from './handle.ts'
-import { STORE_SPACE, type StoreParts } from './parts.ts'
+import type { StoreParts } from './parts.ts'
 
 export interface Added {
   readonly sessions: number

@@ -1,4 +1,6 @@
 /** Commits, their tasks and the archives that they make. */
+
+import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
@@ -9,8 +11,8 @@ import type { Gap } from './depth-gaps.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import type { StoreParts } from './parts.ts'
 import { boundaryOf, checkRetention, type Retention } from './retention.ts'
-import { type StoredMessage, Transcript } from './transcript.ts'
-import { Waiter } from './waiter.ts'
+import type { StoredMessage } from './stored-message.ts'
+import { Transcript } from './transcript.ts'
 
 export interface CommitOptions extends Retention, WriteOptions {}
 

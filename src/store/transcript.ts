@@ -4,38 +4,23 @@
  * read is missing in the answer, and `damage` says where and how many.
  */
 import { HoldfastError } from '../errors.ts'
+import type { Found } from '../journal/records.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
 import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
 import { branchTo, common, isOn, PAST, runOf, without } from '../session/branch.ts'
 import type { InheritedKey } from '../session/command.ts'
+import { withoutRepeated } from '../session/damaged-places.ts'
 import { type MessagesAppended, messageId } from '../session/records.ts'
 import type { Archive, Past, Point, SessionState, Stretch } from '../session/state.ts'
 import { BranchDamage } from './branch-damage.ts'
 import { appendedIn, BranchReader, isGap, isPlaced, type Placed } from './branch-reader.ts'
 import type { DamagedPlace } from './damage.ts'
-import { withoutRepeated } from './damaged-places.ts'
 import type { Gap, Piece } from './depth-gaps.ts'
 import { Journals } from './journals.ts'
 import type { StoreParts } from './parts.ts'
-import type { Found } from './records.ts'
 import { type OwnReplacements, Replacements } from './replacements.ts'
 import type { Seen } from './seen.ts'
-
-/** A message as it is kept. */
-export interface StoredMessage {
-  readonly id: string
-  /** When it was appended. */
-  readonly at: string
-  /** How many messages lead to it, itself included. */
-  readonly depth: number
-  /** The number of the archive that holds it; null if it is live. */
-  readonly archive: number | null
-  /** Whether its content is not the first one. */
-  readonly replaced: boolean
-  /** Its content is gone for good, and so is everything that it was before. */
-  readonly erased?: boolean
-  readonly message: JsonObject
-}
+import type { StoredMessage } from './stored-message.ts'
 
 export interface PageOptions {
   /** How many at most; 100 unless told. */

@@ -5,21 +5,21 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../engine/clock.ts'
 import { systemIds } from '../engine/ids.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
+import { Replicas } from '../journal/replicas.ts'
 import { LIMITS } from '../record/limits.ts'
 import * as decide from '../session/decide.ts'
-import { sessionModel } from '../session/model.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { treeOf } from './family.ts'
 import { Handle } from './handle.ts'
 import { openStore } from './open-store.ts'
-import { Replicas } from './replicas.ts'
 
-const { keysOf } = sessionModel
+const { keysOf } = sessionReducer
 
 test('a tree does not show a fork that was granted and, because its maker died, never made', async () => {
   const engine = openMemoryEngine({ keysOf })
   const store = await openStore(engine)
   const session = await store.create({ id: 'a' })
-  const replicas = new Replicas({ engine, clock: systemClock, ids: systemIds, limits: LIMITS })
+  const replicas = new Replicas({ reducer: sessionReducer, engine, clock: systemClock, ids: systemIds, limits: LIMITS })
   const handle = new Handle({ ...store.parts, replicas }, 'a')
   await handle.submit({}, (full) => decide.grant(full, { session: 'never', kind: 'fork', message: null }))
   await session.fork({ id: 'b' })

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { RecordType } from '../record/record.ts'
-import { sessionModel } from '../session/model.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { openStore } from './open-store.ts'
 
 /** A session into which a newer version wrote a record of a type that this one does not know. */
 async function fromTheFuture() {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { limits: { segmentBytes: 2000 } })
   const session = await store.session('s')
   await session.append({ role: 'user', content: 'before' })

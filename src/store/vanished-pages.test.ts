@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
-import { sessionModel } from '../session/model.ts'
+import { sessionReducer } from '../session/reducer.ts'
 import { openStore } from './open-store.ts'
 import type { Session } from './session.ts'
 
 /** A session of ten messages whose replica has found damage that no line shows. */
 async function withDamage(as: 'vanished' | 'identity', id = 's'): Promise<{ session: Session; fork: Session; position: number }> {
-  const store = await openStore(openMemoryEngine({ keysOf: sessionModel.keysOf }))
+  const store = await openStore(openMemoryEngine({ keysOf: sessionReducer.keysOf }))
   const session = await store.session(id)
   for (let i = 0; i < 10; i++) await session.append({ role: 'user', content: `${i}` }, { ids: [`m${i}`] })
   const fork = await session.fork({ id: 'fork', at: 'm4' })
@@ -46,7 +46,7 @@ describe.each(['vanished', 'identity'] as const)('where the engine reports bytes
 })
 
 test('what was shared before bytes vanished is whole, and says nothing of them', async () => {
-  const store = await openStore(openMemoryEngine({ keysOf: sessionModel.keysOf }))
+  const store = await openStore(openMemoryEngine({ keysOf: sessionReducer.keysOf }))
   const session = await store.session('s')
   await session.append({ role: 'user', content: '1' })
   const { token } = await session.share()
@@ -70,7 +70,7 @@ test('a fork keeps what it inherits from a parent that lost its newest bytes, an
 })
 
 test('an answer that is made while a damaged journal is loaded again reports the damage', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const [writer, store] = [await openStore(engine), await openStore(engine)]
   await (await writer.session('s')).append({ role: 'user', content: '1' })
   const name = engine.name(store.parts.space, 's')

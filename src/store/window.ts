@@ -1,19 +1,20 @@
 /** The window of a session: reads what may be part of it, newest first, and never more than the budget can hold. */
-import { convert, type Format } from '../dialect/formats.ts'
-import { viewOf } from '../dialect/message.ts'
-import { estimateTokens } from '../dialect/tokens.ts'
+import { convert, type Format } from '../message/formats.ts'
+import { viewOf } from '../message/message.ts'
+import { estimateTokens } from '../message/tokens.ts'
 import type { JsonObject } from '../record/record.ts'
 import { archivedOf, branchTo, count, isWhole, merged, PAST, without } from '../session/branch.ts'
 import { checkCount } from '../session/check.ts'
+import { withoutRepeated } from '../session/damaged-places.ts'
 import type { Archive, SessionState, Stretch } from '../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../window/assemble.ts'
 import { isSpoken, lastTurn, type Turn } from '../window/turns.ts'
 import type { Item, Shown } from '../window/units.ts'
 import type { DamagedPlace } from './damage.ts'
-import { withoutRepeated } from './damaged-places.ts'
 import type { Gap } from './depth-gaps.ts'
+import type { StoredMessage } from './stored-message.ts'
 import { archiveInfo } from './tasks.ts'
-import type { StoredMessage, Transcript } from './transcript.ts'
+import type { Transcript } from './transcript.ts'
 
 export interface WindowOptions {
   /** In tokens; 128,000 unless told. */

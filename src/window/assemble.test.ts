@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { viewOf } from '../dialect/message.ts'
+import { viewOf } from '../message/message.ts'
 import type { JsonObject } from '../record/record.ts'
 import { type Assembled, assemble, type WindowInput } from './assemble.ts'
 

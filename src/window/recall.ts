@@ -1,5 +1,5 @@
 /** A simple scorer: how well texts match a query, by the words that they share in whatever form, rare ones counting more. */
-import { formsOf } from '../dialect/words.ts'
+import { formsOf } from '../message/words.ts'
 import type { Recalled } from './assemble.ts'
 
 /** How many are brought up at most. */

@@ -1,5 +1,5 @@
 /** Turns: a turn is a message of the user, the steps of the assistant that answer it, and the results of its tools. */
-import type { MessageView } from '../dialect/message.ts'
+import type { MessageView } from '../message/message.ts'
 
 /** Whether the user speaks in it: a message that only brings the results of tools in his name is a tool's. */
 export function isSpoken({ role }: MessageView): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../dialect/message.ts'
+import { viewOf } from '../message/message.ts'
 import type { JsonObject } from '../record/record.ts'
 import { type Dropped, NO_RESULT, unitsOf } from './units.ts'
 

@@ -7,9 +7,9 @@
  * written down one by one, as Responses items and the logs of Anthropic's clients are. In other shapes two messages with calls in a row are
  * two answers, the first of which was never served.
  */
-import type { MessageView, ToolCall } from '../dialect/message.ts'
-import { viewOf } from '../dialect/message.ts'
-import { answered, withResults } from '../dialect/repair.ts'
+import type { MessageView, ToolCall } from '../message/message.ts'
+import { viewOf } from '../message/message.ts'
+import { answered, withResults } from '../message/repair.ts'
 import type { JsonObject } from '../record/record.ts'
 
 /** A message that may become part of a window. */

@@ -5,7 +5,7 @@ import type { ErasedSession } from '../store/erase-owner.ts'
 import type { Expired } from '../store/expire.ts'
 import type { Written } from '../store/handle.ts'
 import type { Purged } from '../store/purge.ts'
-import type { Quota, QuotaUsage } from '../store/quotas.ts'
+import type { Quota, QuotaUsage } from '../store/quota-port.ts'
 import type { RetentionPolicy } from '../store/retention-policy.ts'
 import type { Turn } from '../window/turns.ts'
 

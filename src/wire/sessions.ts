@@ -1,7 +1,8 @@
 /** Sessions as they stand in JSON, over HTTP and with `--json`; and back. */
+
+import type { SessionInfo } from '../session/info.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import type { TreeNode } from '../store/family.ts'
-import type { SessionInfo } from '../store/info.ts'
 import type { Shared } from '../store/shares.ts'
 import { damageField, damageIn } from './damage.ts'
 

@@ -8,7 +8,7 @@ import { HoldfastEventStore } from '../../src/adapters/mcp/index.ts'
 import type { McpOptions } from '../../src/adapters/mcp/options.ts'
 import { makeMcpServer } from '../../src/adapters/mcp/server.ts'
 import type { StoreApi } from '../../src/client/api.ts'
-import { STORE_SPACE } from '../../src/store/parts.ts'
+import { STORE_SPACE } from '../../src/engine/names.ts'
 import { Application } from '../server/application.ts'
 import { OPENERS, opened } from './openers.ts'
 

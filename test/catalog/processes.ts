@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import type { Limits } from '../../src/record/limits.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { unsynced } from '../damage/on-disk.ts'
 import { readAcknowledged } from '../processes/acknowledged.ts'
@@ -115,7 +115,7 @@ export class CatalogCrowd {
    */
   async checkAgainstAnew({ keep = false } = {}): Promise<void> {
     const store = await openStore(this.directory)
-    const engine = await openFilesEngine({ directory: this.directory, keysOf: sessionModel.keysOf, disk: unsynced })
+    const engine = await openFilesEngine({ directory: this.directory, keysOf: sessionReducer.keysOf, disk: unsynced })
     const anew = await openStore(engine)
     try {
       const check = async (): Promise<void> =>
@@ -134,7 +134,7 @@ export class CatalogCrowd {
 
   /** Enough that indexing it takes a while. */
   async #fill(round: number): Promise<void> {
-    const engine = await openFilesEngine({ directory: this.directory, keysOf: sessionModel.keysOf, disk: unsynced })
+    const engine = await openFilesEngine({ directory: this.directory, keysOf: sessionReducer.keysOf, disk: unsynced })
     const store = await openStore(engine)
     for (let i = 0; i < 60; i++) {
       const messages = Array.from({ length: 20 }, (_, j) => ({

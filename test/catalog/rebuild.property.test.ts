@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import type { ListOptions } from '../../src/store/list.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -102,7 +102,7 @@ test('after any history, a catalog that followed it equals one that is made anew
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const directory = await mkdtemp(join(tmpdir(), 'holdfast-'))
-      const engine = () => openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: unsynced })
+      const engine = () => openFilesEngine({ directory, keysOf: sessionReducer.keysOf, disk: unsynced })
       const open = async (): Promise<Store> => openStore(await engine(), { limits: { segmentBytes: 1500 } })
       const [store, fresh, scanning] = [await open(), await open(), await openStore(withoutCatalog(await engine()))]
       // On the disk itself, where a catalog is made in a file of its own.

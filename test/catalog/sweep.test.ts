@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { diskWith } from '../damage/disk-with.ts'
@@ -31,7 +31,7 @@ async function counts(): Promise<number[]> {
 /** Appends like a writer that died before it could announce what it had written. */
 async function appendUnannounced(...ids: string[]): Promise<void> {
   const silent = diskWith({ open: unsynced.open }, (path) => (path.includes('/feed/') ? { writeSync: (bytes) => bytes.length } : {}))
-  const other = await openStore(await openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk: silent }))
+  const other = await openStore(await openFilesEngine({ directory, keysOf: sessionReducer.keysOf, disk: silent }))
   for (const id of ids) await (await other.session(id)).append({ content: 'unannounced' })
   await other.close()
 }

@@ -7,7 +7,7 @@ import { Worker } from '../../src/commit/worker.ts'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
@@ -41,7 +41,7 @@ async function open({ gate = Promise.resolve(), clock = systemClock }: Slow = {}
       return unsynced.open(path, mode)
     },
   }
-  const store = await openStore(await openFilesEngine({ directory, keysOf: sessionModel.keysOf, disk }), { clock })
+  const store = await openStore(await openFilesEngine({ directory, keysOf: sessionReducer.keysOf, disk }), { clock })
   stores.push(store)
   return store
 }

@@ -5,7 +5,7 @@ import { InputTooLong, ModelUnavailable } from '../../src/commit/model.ts'
 import { type Attempt, Worker } from '../../src/commit/worker.ts'
 import type { Engine } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -47,7 +47,7 @@ test('a task is shown as running while a worker has it', async () => {
 })
 
 test('a worker that died is noticed when its lease runs out, and not before', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const clock = new HandClock()
   const store = await openStore(engine, { clock })
   const session = await store.session('s')
@@ -190,7 +190,7 @@ function slowlySynced(engine: Engine, meanwhile: (cursor: () => string | undefin
 }
 
 test('a commit that another process places right behind a summary is worked on, although the feed named it before the summary was durable', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const session = await (await openStore(engine)).session('s')
   await appendAll(session, 'a')
   const tasks = [await commitOf(session)]
@@ -334,7 +334,7 @@ test('a worker that rests looks at nothing until its rest is over, or it is woke
 })
 
 test('workers that begin together share what is due, and what another one leaves behind is not forgotten', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine)
   const tasks: Task[] = []
   for (let i = 0; i < 60; i++) {
@@ -357,7 +357,7 @@ test('workers that begin together share what is due, and what another one leaves
 test('a worker lets go of the messages of a task when it is done', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine)
   for (let i = 0; i < 100; i++) {
     const session = await store.session(`s ${i}`)

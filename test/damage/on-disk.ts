@@ -7,11 +7,11 @@ import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { firstOf, segmentFile } from '../../src/engines/files/names.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
-import { history } from '../../src/store/history.ts'
+import { history } from '../../src/journal/history.ts'
 import type { Files } from './bytes-journal.ts'
 import { diskWith } from './disk-with.ts'
 import { describeVerdict, type JudgedLine, type Left, type Original } from './original.ts'
-import { model } from './sample.ts'
+import { reducer } from './sample.ts'
 import { changed, covers, forged, misreportedCut, readAndWrite } from './survey.ts'
 
 /** Nothing here loses power, and thousands of syncs would take minutes. */
@@ -42,7 +42,7 @@ export class DamagedStore {
 
   static async open(): Promise<DamagedStore> {
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-'))
-    return new DamagedStore(directory, await openFilesEngine({ directory, keysOf: model.keysOf, disk: unsynced }))
+    return new DamagedStore(directory, await openFilesEngine({ directory, keysOf: reducer.keysOf, disk: unsynced }))
   }
 
   async dispose(): Promise<void> {

@@ -6,7 +6,7 @@ import { JournalFold, type Verdict } from '../../src/record/fold.ts'
 import { type Line, splitLines } from '../../src/record/line.ts'
 import type { JournalRecord } from '../../src/record/record.ts'
 import type { Files } from './bytes-journal.ts'
-import { model, type Seen, seenAs } from './sample.ts'
+import { reducer, type Seen, seenAs } from './sample.ts'
 
 export interface JudgedLine extends Line {
   readonly segment: number
@@ -149,7 +149,7 @@ export class Original {
     const base =
       this.#segments.findLast((first) => first === 0 || this.lines.some((line) => line.segment === first && isCheckpoint(line))) ?? 0
     const checkpoint = this.lines.find((line) => line.segment === base && isCheckpoint(line))
-    const before = checkpoint === undefined ? model.initial : (recordOf(checkpoint).state as Seen)
+    const before = checkpoint === undefined ? reducer.initial : (recordOf(checkpoint).state as Seen)
     const behind = this.lines.filter((line) => line.segment >= base && verdicts.get(keyOf(line))?.startsWith('counted') === true)
     // The checkpoint covers what is carried behind it; without it, carried lines stand in for those that are gone.
     const applied = behind.filter((line) => recordOf(line).type !== 'segment.sealed' && !(isCarried(line) && line.segment === base))

@@ -6,11 +6,11 @@ import type { Clock } from '../../src/engine/clock.ts'
 import type { Ids } from '../../src/engine/ids.ts'
 import type { Journal } from '../../src/engine/port.ts'
 import { HoldfastError } from '../../src/errors.ts'
+import type { Reducer } from '../../src/journal/reducer.ts'
+import { Replica } from '../../src/journal/replica.ts'
 import { encodeBody, Group, splitLines } from '../../src/record/line.ts'
+import type { Operation } from '../../src/record/operation.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
-import type { Operation } from '../../src/session/decision.ts'
-import type { Model } from '../../src/store/model.ts'
-import { Replica } from '../../src/store/replica.ts'
 import { BytesJournal, type Files } from './bytes-journal.ts'
 
 /** Which records counted, each with its position, in order. */
@@ -18,7 +18,7 @@ export interface Seen {
   readonly records: readonly string[]
 }
 
-export const model: Model<Seen> = {
+export const reducer: Reducer<Seen> = {
   initial: { records: [] },
   apply: ({ records }, { record, at }) => ({ records: record.type === 'segment.sealed' ? records : [...records, seenAs(at, record.id)] }),
   checkpoint: ({ records }) => ({ records }),
@@ -41,7 +41,7 @@ function fixed(prefix: string): { clock: Clock; ids: Ids } {
 
 /** A replica whose records have ids with this prefix. It seals a segment that holds so many bytes. */
 export function makeReplica(journal: Journal, prefix: string, segmentBytes = 1_000_000): Replica<Seen> {
-  return new Replica({ journal, model, ...fixed(prefix), limits: { segmentBytes } })
+  return new Replica({ journal, reducer, ...fixed(prefix), limits: { segmentBytes } })
 }
 
 export function write(type: RecordType, payload: JsonObject = {}): Operation<Seen, number> {

@@ -5,7 +5,7 @@ import { doctor } from '../../src/doctor/doctor.ts'
 import { systemClock } from '../../src/engine/clock.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import type { HoldfastError } from '../../src/errors.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { MemoryDisk } from './disk.ts'
 import { findingsIn, makeStore, openOn, segmentsOf, talk } from './sample.ts'
@@ -34,7 +34,7 @@ test('one session can be looked at alone, and one that does not exist is not fou
 })
 
 test('with a rate, so many sessions a second are looked at, and no more', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const slept: number[] = []
   const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) }
   const store = await openStore(engine, { clock })
@@ -61,7 +61,7 @@ test('a store in memory has no files to look at, and is looked at all the same',
 
 test('docs/doctor.md lists every kind, as the code does', async () => {
   const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
-  const kinds = (await read('src/doctor/findings.ts')).matchAll(/^ {2}'?([a-z-]+)'?: \[\s*'(damage|note)'/gm)
+  const kinds = (await read('src/verify/findings.ts')).matchAll(/^ {2}'?([a-z-]+)'?: \[\s*'(damage|note)'/gm)
   const listed = (await read('docs/doctor.md')).matchAll(/^\| `([a-z-]+)` \| (damage|note) \|/gm)
   const inCode = [...kinds].map(([, kind, severity]) => `${kind} ${severity}`)
   expect(inCode.length).toBeGreaterThan(15)

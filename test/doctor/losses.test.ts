@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
-import type { Finding } from '../../src/doctor/findings.ts'
 import { journalName } from '../../src/engine/names.ts'
 import { openStore } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { Finding } from '../../src/verify/findings.ts'
 
 const LONG = 'x'.repeat(400_000)
 

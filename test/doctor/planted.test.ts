@@ -1,11 +1,11 @@
 /** Each kind of finding, produced by planting exactly what it speaks of. What else is found then follows from it, and is listed too. */
 import { crc32 } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Finding } from '../../src/doctor/findings.ts'
 import { writeIdFile } from '../../src/engines/files/id-file.ts'
 import { idFile, segmentFile } from '../../src/engines/files/names.ts'
 import { encodeBody, encodeCheckpoint, Group } from '../../src/record/line.ts'
 import type { JsonObject } from '../../src/record/record.ts'
+import type { Finding } from '../../src/verify/findings.ts'
 import { type Files, MemoryDisk } from './disk.ts'
 import { directoryOf, findingsIn, makeStore, openOn, segmentsOf, talk } from './sample.ts'
 import { append, change, endOf, fill, fillLine, lines, moveFiles, NEWLINE, ROT, removeFiles, rotLine, segmentPath, ZERO } from './spoil.ts'

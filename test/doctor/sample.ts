@@ -1,16 +1,16 @@
 /** Stores to look at: made by the real store, with ids and times that never change, so that a byte has the same meaning in every run. */
 
 import { doctor } from '../../src/doctor/doctor.ts'
-import type { Finding } from '../../src/doctor/findings.ts'
 import type { Clock } from '../../src/engine/clock.ts'
 import type { Ids } from '../../src/engine/ids.ts'
 import { journalName } from '../../src/engine/names.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { segmentFile } from '../../src/engines/files/names.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { Finding } from '../../src/verify/findings.ts'
 import { type Files, MemoryDisk } from './disk.ts'
 
 const STORE = '/store'
@@ -27,7 +27,7 @@ function fixed(day: number): { clock: Clock; ids: Ids } {
 export async function openOn(disk: MemoryDisk, segmentBytes: number, day = 15): Promise<Store> {
   const parts = fixed(day)
   const limits = { reserveBytes: 0, segmentBytes }
-  const engine = await openFilesEngine({ directory: STORE, disk, keysOf: sessionModel.keysOf, ...parts, limits })
+  const engine = await openFilesEngine({ directory: STORE, disk, keysOf: sessionReducer.keysOf, ...parts, limits })
   return openStore(engine, { ...parts, limits })
 }
 

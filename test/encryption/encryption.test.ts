@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
+import { newMasterKey } from '../../src/encryption/master-key.ts'
 import { segmentFile } from '../../src/engines/files/names.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
-import { newMasterKey } from '../../src/store/encryption/master-key.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tracesOf } from '../erase/traces.ts'
@@ -211,7 +211,7 @@ test('where another process has destroyed the key of a session, lists and search
 })
 
 test('a line that was put elsewhere, or changed with its checksum, is damage: it was not sealed for that place', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { encryption })
   await (await store.session('a')).append({ role: 'user', content: 'one' })
   const from = engine.journal(engine.name('default', 'a'))
@@ -250,7 +250,7 @@ test('a master key that is none is refused at once', async () => {
 })
 
 test('of several messages, one that somebody without the key has put in the open is damage', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { encryption })
   const said = ['one', 'two'].map((content) => ({ role: 'user', content }))
   await (await store.session('a')).append(said)

@@ -1,6 +1,6 @@
 /** What becomes of keys that are wrapped anew or destroyed, by several at once and by somebody who dies over it. */
 import { expect, test } from 'vitest'
-import { masterKeyOf, newMasterKey } from '../../src/store/encryption/master-key.ts'
+import { masterKeyOf, newMasterKey } from '../../src/encryption/master-key.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tracesOf } from '../erase/traces.ts'
 import { useDirectory } from '../store/directory.ts'

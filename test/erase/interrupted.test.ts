@@ -5,7 +5,7 @@ import { doctor } from '../../src/doctor/doctor.ts'
 import { repairSession } from '../../src/doctor/repair.ts'
 import type { Disk, DiskFile } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
@@ -62,7 +62,7 @@ function dying(after: number): { disk: Disk; died: () => boolean } {
 
 async function storeOn(path: string, disk: Disk): Promise<Store> {
   const limits = { segmentBytes: 1500 }
-  return openStore(await openFilesEngine({ directory: path, keysOf: sessionModel.keysOf, disk }), { limits })
+  return openStore(await openFilesEngine({ directory: path, keysOf: sessionReducer.keysOf, disk }), { limits })
 }
 
 async function prepared(): Promise<string> {

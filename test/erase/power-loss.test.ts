@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { everyCallFails } from '../simulation/faults.ts'
@@ -17,7 +17,7 @@ async function start(world: World): Promise<Store> {
   const clock = simulatedClock(world.scheduler, process)
   const ids = simulatedIds(world.scheduler.random)
   const limits = { segmentBytes: 900, reserveBytes: 2000 }
-  const engine = await world.settle(openFilesEngine({ directory: '/store', keysOf: sessionModel.keysOf, disk, clock, ids, limits }))
+  const engine = await world.settle(openFilesEngine({ directory: '/store', keysOf: sessionReducer.keysOf, disk, clock, ids, limits }))
   return world.settle(openStore(engine, { clock, ids, limits }))
 }
 

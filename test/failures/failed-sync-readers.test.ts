@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { ChangeReader } from '../../src/store/follow.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -22,7 +22,7 @@ async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: 
   const disk = diskWith({ open, syncDirectory: (path) => unless(state.fails, () => nodeDisk.syncDirectory(path)) }, (_, file) => ({
     sync: () => unless(state.fails, () => file.sync()),
   }))
-  const engine = await openFilesEngine({ directory, disk, keysOf: sessionModel.keysOf })
+  const engine = await openFilesEngine({ directory, disk, keysOf: sessionReducer.keysOf })
   const [mine, theirs] = [await openStore(engine), await openStore(directory, { limits: { segmentBytes: 1000 } })]
   onTestFinished(async () => {
     await Promise.all([mine.close(), theirs.close()])

@@ -2,8 +2,8 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
-import type { Finding } from '../../src/doctor/findings.ts'
 import { splitLines } from '../../src/record/line.ts'
+import type { Finding } from '../../src/verify/findings.ts'
 import { useDirectory } from '../store/directory.ts'
 
 const directory = useDirectory()

@@ -3,16 +3,16 @@ import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import { type Ids, systemIds } from '../../src/engine/ids.ts'
 import type { Engine, Journal } from '../../src/engine/port.ts'
 import { type FilesEngineOptions, openFilesEngine } from '../../src/engines/files/engine.ts'
+import { history } from '../../src/journal/history.ts'
+import type { Reducer } from '../../src/journal/reducer.ts'
+import { Replica, type ReplicaOptions } from '../../src/journal/replica.ts'
 import { hashKey } from '../../src/record/keys.ts'
+import type { Operation } from '../../src/record/operation.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
-import type { Operation } from '../../src/session/decision.ts'
-import { history } from '../../src/store/history.ts'
-import type { Model } from '../../src/store/model.ts'
-import { Replica, type ReplicaOptions } from '../../src/store/replica.ts'
 
 type Notes = readonly string[]
 
-export const model: Model<Notes> = {
+export const reducer: Reducer<Notes> = {
   initial: [],
   apply: (notes, { record }) => (typeof record.note === 'string' ? [...notes, record.note] : notes),
   checkpoint: (notes) => ({ notes }),
@@ -51,10 +51,10 @@ export interface OpenOptions extends Omit<FilesEngineOptions, 'keysOf'> {
 export async function open({ id = 'session', segmentBytes, ...options }: OpenOptions): Promise<Opened> {
   const clock: Clock = options.clock ?? systemClock
   const ids: Ids = options.ids ?? systemIds
-  const engine = await openFilesEngine({ ...options, keysOf: model.keysOf })
+  const engine = await openFilesEngine({ ...options, keysOf: reducer.keysOf })
   const journal = engine.journal(engine.name('space', id))
   const limits: ReplicaOptions<Notes>['limits'] = segmentBytes === undefined ? {} : { segmentBytes }
-  return { engine, journal, replica: new Replica({ journal, model, clock, ids, limits }) }
+  return { engine, journal, replica: new Replica({ journal, reducer, clock, ids, limits }) }
 }
 
 export interface Found {

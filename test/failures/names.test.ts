@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { useDirectory } from './directory.ts'
-import { inspect, model, open, write } from './journal.ts'
+import { inspect, open, reducer, write } from './journal.ts'
 
 const place = useDirectory()
 
@@ -66,7 +66,7 @@ describe('F27 names collide: ids that look alike are sessions of their own', () 
   })
 
   test('one id in two spaces is two sessions', async () => {
-    const engine = await openFilesEngine({ directory: place().directory, keysOf: model.keysOf })
+    const engine = await openFilesEngine({ directory: place().directory, keysOf: reducer.keysOf })
     expect(engine.name('a', 'b')).not.toBe(engine.name('b', 'a'))
     expect(engine.name('a', 'b')).not.toBe(engine.name('a\0b', ''))
     await engine.close()

@@ -6,7 +6,7 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { newMasterKey } from '../../src/store/encryption/master-key.ts'
+import { newMasterKey } from '../../src/encryption/master-key.ts'
 import { ROOT } from '../tidy/sources.ts'
 import { copyOf } from './copy.ts'
 import { makeGolden } from './make.ts'

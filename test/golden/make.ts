@@ -8,7 +8,7 @@ import { repairSession } from '../../src/doctor/repair.ts'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import type { Ids } from '../../src/engine/ids.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -47,7 +47,7 @@ async function openOn(disk: MemoryDisk, masterKey: string | undefined): Promise<
     random: () => 0,
     hex: (digits) => String(next++).padStart(digits, '0'),
   }
-  const engine = await openFilesEngine({ directory: ROOT, disk, keysOf: sessionModel.keysOf, clock, ids, limits: LIMITS })
+  const engine = await openFilesEngine({ directory: ROOT, disk, keysOf: sessionReducer.keysOf, clock, ids, limits: LIMITS })
   return openStore(engine, { clock, ids, limits: LIMITS, ...(masterKey === undefined ? {} : { encryption: { masterKey } }) })
 }
 

@@ -1,5 +1,5 @@
 /** What a golden store says, in words that do not change: named fields only, so that a later version may tell more. */
-import type { SessionInfo } from '../../src/store/info.ts'
+import type { SessionInfo } from '../../src/session/info.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 

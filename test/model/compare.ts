@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/record/record.ts'
 import type { Session } from '../../src/store/session.ts'
-import type { StoredMessage } from '../../src/store/transcript.ts'
+import type { StoredMessage } from '../../src/store/stored-message.ts'
 import type { Naive, NaiveSession, Node } from './naive.ts'
 import type { Real } from './real.ts'
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/engine/clock.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { openPostgresEngine } from '../../src/engines/postgres/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -32,7 +32,7 @@ function countingClock(): Clock {
 
 export async function openReal(kind: Kind): Promise<Real> {
   const clock = countingClock()
-  const { keysOf } = sessionModel
+  const { keysOf } = sessionReducer
   const limits = { segmentBytes: 500, replicas: 3 }
   const memory = openMemoryEngine({ keysOf })
   const directory = kind === 'files' ? await mkdtemp(join(tmpdir(), 'holdfast-')) : ''

@@ -2,11 +2,11 @@
  * What a process that has never seen a journal finds in it, from its first byte on: the records, the checkpoints, and what is torn.
  * Bodies are dropped while reading, since the journals of these tests do not fit into memory.
  */
-import { history } from '../../src/store/history.ts'
+import { history } from '../../src/journal/history.ts'
 import { checkRun, type Finding } from '../simulation/check.ts'
 import type { Attempt } from '../simulation/client.ts'
-import type { Seen } from '../simulation/model.ts'
 import type { FoundRecord, JournalFound } from '../simulation/reader.ts'
+import type { Seen } from '../simulation/reducer.ts'
 import { type OpenedJournal, openJournal } from './journal.ts'
 import { attempt } from './log.ts'
 

@@ -3,8 +3,8 @@ import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import { type Ids, systemIds } from '../../src/engine/ids.ts'
 import type { Engine, Journal } from '../../src/engine/port.ts'
 import { type FilesEngineOptions, openFilesEngine } from '../../src/engines/files/engine.ts'
-import { Replica } from '../../src/store/replica.ts'
-import { model, type Seen } from '../simulation/model.ts'
+import { Replica } from '../../src/journal/replica.ts'
+import { reducer, type Seen } from '../simulation/reducer.ts'
 
 export interface OpenedJournal {
   readonly engine: Engine
@@ -20,8 +20,8 @@ export interface JournalOptions extends Omit<FilesEngineOptions, 'keysOf'> {
 export async function openJournal({ segmentBytes, ...options }: JournalOptions): Promise<OpenedJournal> {
   const clock: Clock = options.clock ?? systemClock
   const ids: Ids = options.ids ?? systemIds
-  const engine = await openFilesEngine({ ...options, keysOf: model.keysOf })
+  const engine = await openFilesEngine({ ...options, keysOf: reducer.keysOf })
   const journal = engine.journal(engine.name('space', 'session'))
   const limits = segmentBytes === undefined ? {} : { segmentBytes }
-  return { engine, journal, replica: new Replica({ journal, model, clock, ids, limits }) }
+  return { engine, journal, replica: new Replica({ journal, reducer, clock, ids, limits }) }
 }

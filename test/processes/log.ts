@@ -5,7 +5,7 @@
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { HoldfastError } from '../../src/errors.ts'
 import { type Attempt, attemptWith, type Kind, type Wish } from '../simulation/client.ts'
-import type { Seen } from '../simulation/model.ts'
+import type { Seen } from '../simulation/reducer.ts'
 import type { OpenedJournal } from './journal.ts'
 
 /** An attempt that came to an end. `error` is text, since it went through a file. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { redactor } from '../../src/transfer/redact.ts'
+import { redactor } from '../../src/message/redact.ts'
 import { corpus, isLeft, randomFrom, SECRETS } from './corpus.ts'
 
 const redact = redactor('a key')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
+import { STORE_SPACE } from '../../src/engine/names.ts'
 import { KeyRing } from '../../src/server/keys.ts'
-import { STORE_SPACE } from '../../src/store/parts.ts'
 import { Application } from './application.ts'
 
 test('without a key, or with one that nobody made, nothing is told', async () => {

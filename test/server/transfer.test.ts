@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { type TarFile, tarOf } from '../../src/transfer/tar.ts'
+import { type TarFile, tarOf } from '../../src/formats/tar.ts'
 import { claudeCode, openViking, praisonAi, praisonFork } from '../transfer/fixtures.ts'
 import { Application } from './application.ts'
 

@@ -2,8 +2,8 @@
 import type { Counted } from '../../src/record/fold.ts'
 import { WRITTEN_TWICE } from '../../src/record/record.ts'
 import type { Attempt } from './client.ts'
-import { model, type Seen } from './model.ts'
 import type { JournalFound, Journals } from './reader.ts'
+import { reducer, type Seen } from './reducer.ts'
 
 export interface Finding {
   readonly what: string
@@ -68,7 +68,7 @@ export function checkRot(
 /** A checkpoint behind the rotten line covers it; otherwise the state is that of the records that are left, in their order. */
 function checkLoadedAfterRot(before: JournalFound, { counted, loaded, kept }: JournalFound): Finding[] {
   if (kept > 0 || loaded.chain === before.loaded.chain) return []
-  const { chain } = counted.reduce<Seen>(model.apply, model.initial)
+  const { chain } = counted.reduce<Seen>(reducer.apply, reducer.initial)
   return chain === loaded.chain ? [] : [{ what: 'after rot, a new process loads something else', detail: JSON.stringify(loaded) }]
 }
 
@@ -217,12 +217,13 @@ class JournalCheck {
 
   /** The state after each number of records. */
   #prefixes(): Map<number, Seen> | undefined {
-    const start = this.#journal.kept === 0 ? model.initial : this.#journal.checkpoints.find(({ base }) => base === this.#journal.kept)?.seen
+    const start =
+      this.#journal.kept === 0 ? reducer.initial : this.#journal.checkpoints.find(({ base }) => base === this.#journal.kept)?.seen
     if (start === undefined) return undefined
     const prefixes = new Map([[start.count, start]])
     let seen = start
     for (const counted of this.#counted) {
-      seen = model.apply(seen, counted)
+      seen = reducer.apply(seen, counted)
       prefixes.set(seen.count, seen)
     }
     return prefixes

@@ -3,10 +3,10 @@
  * remembers everything that it was told. It lives outside of the processes, so it survives them.
  */
 import { HoldfastError } from '../../src/errors.ts'
+import type { Replica } from '../../src/journal/replica.ts'
 import { hashKey } from '../../src/record/keys.ts'
-import type { Operation } from '../../src/session/decision.ts'
-import type { Replica } from '../../src/store/replica.ts'
-import type { Seen } from './model.ts'
+import type { Operation } from '../../src/record/operation.ts'
+import type { Seen } from './reducer.ts'
 
 export type Kind = 'append' | 'append if' | 'create' | 'delete' | 'read' | 'purge'
 

@@ -3,10 +3,10 @@
 import { systemClock } from '../../src/engine/clock.ts'
 import { systemIds } from '../../src/engine/ids.ts'
 import type { Engine } from '../../src/engine/port.ts'
+import { history } from '../../src/journal/history.ts'
+import { Replica } from '../../src/journal/replica.ts'
 import type { Counted } from '../../src/record/fold.ts'
-import { history } from '../../src/store/history.ts'
-import { Replica } from '../../src/store/replica.ts'
-import { model, type Seen } from './model.ts'
+import { reducer, type Seen } from './reducer.ts'
 
 /** `stands` is where its line begins: for a carried one not at its position. */
 export type FoundRecord = Counted & { readonly stands: number }
@@ -46,7 +46,7 @@ export async function readJournals(engine: Engine, names: readonly string[]): Pr
       if (verdict.kind === 'damage' && verdict.as === 'missing') missing.push(verdict.at)
       if (verdict.kind === 'checkpoint') checkpoints.push({ base: verdict.record.base as number, seen: verdict.record.state as Seen })
     }
-    const replica = new Replica({ journal, model, clock: systemClock, ids: systemIds })
+    const replica = new Replica({ journal, reducer, clock: systemClock, ids: systemIds })
     const { state } = await replica.read()
     journals.push({
       counted: [...counted.values()].sort((a, b) => a.at - b.at),

@@ -7,15 +7,15 @@
 import type { Engine } from '../../src/engine/port.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { Replica } from '../../src/store/replica.ts'
+import { Replica } from '../../src/journal/replica.ts'
 import { checkRot, checkRun, type Finding, type Journals } from './check.ts'
 import { type Attempt, attemptWith, type Kind, type Wish } from './client.ts'
 import { SimulatedMachine } from './disk.ts'
 import { FeedWatcher } from './feed-watcher.ts'
-import { model, type Seen } from './model.ts'
 import { makePlan, type Plan, type Trouble } from './plan.ts'
 import { Random, simulatedIds } from './random.ts'
 import { readJournals } from './reader.ts'
+import { reducer, type Seen } from './reducer.ts'
 import { Scheduler, type SimulatedProcess, simulatedClock } from './scheduler.ts'
 
 export interface RunReport {
@@ -290,7 +290,7 @@ class Run {
       const limits = { segmentBytes: this.#plan.segmentBytes, groupTargetBytes: 4000, races: 60 }
       const ids = simulatedIds(this.#random)
       const replicas = journalNames(engine, this.#plan.journals).map(
-        (name) => new Replica({ journal: engine.journal(name), model, clock, ids, limits }),
+        (name) => new Replica({ journal: engine.journal(name), reducer, clock, ids, limits }),
       )
       const running: Running = { process, engine, replicas, died }
       this.#running.push(running)
@@ -326,7 +326,7 @@ class Run {
   #open(process: SimulatedProcess): Promise<Engine> {
     return openFilesEngine({
       directory: STORE,
-      keysOf: model.keysOf,
+      keysOf: reducer.keysOf,
       disk: this.#machine.disk(process),
       clock: simulatedClock(this.#scheduler, process),
       ids: simulatedIds(this.#random),

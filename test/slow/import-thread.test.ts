@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { sourcesAt } from '../../src/cli/sources.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { sourcesAt } from '../../src/transfer/sources.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'start.cjs')
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SessionKey } from '../../src/store/encryption/session-key.ts'
+import { SessionKey } from '../../src/encryption/session-key.ts'
 
 const NONCE_DIGITS = 16
 

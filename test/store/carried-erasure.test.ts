@@ -3,13 +3,13 @@ import type { Engine, Journal } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { overwritten } from '../../src/record/erasure.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 
 const SECRET = 'Quagmire'
 
 test('a carry at the very moment an erase ends brings no copy back', async () => {
-  const inner = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const inner = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const name = inner.name('default', 's')
   let fails = false
   let erasing: (() => Promise<void>) | undefined

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -15,7 +15,7 @@ async function start(world: World, segmentBytes: number): Promise<Store> {
   const { process, disk } = world.start()
   const clock = simulatedClock(world.scheduler, process)
   const ids = simulatedIds(world.scheduler.random)
-  const { keysOf } = sessionModel
+  const { keysOf } = sessionReducer
   const open = async (): Promise<Store> => {
     const engine = await openFilesEngine({ directory: '/store', disk, clock, ids, keysOf, limits: { reserveBytes: 2_000 } })
     return openStore(engine, { clock, ids, limits: { segmentBytes } })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, onTestFinished } from 'vitest'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
@@ -34,7 +34,7 @@ export function useDirectory(): () => Directory {
   return () => ({
     path,
     open: async ({ disk = unsynced, ...options } = {}) => {
-      const engine = await openFilesEngine({ directory: path, keysOf: sessionModel.keysOf, disk, ...options })
+      const engine = await openFilesEngine({ directory: path, keysOf: sessionReducer.keysOf, disk, ...options })
       try {
         const store = await openStore(engine, options)
         stores.push(store)

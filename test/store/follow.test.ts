@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import type { Change } from '../../src/store/follow.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
@@ -102,7 +102,7 @@ test('it begins with the call, not when somebody first waits', async () => {
 })
 
 test('a hint that never comes costs time and nothing else', async () => {
-  const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   let wake = (): void => undefined
   let slept = (): void => undefined
   const asleep = new Promise<void>((resolve) => {

@@ -21,6 +21,8 @@ test.each([
   ['src/store/read.ts', "export * from '../server/routes.ts'", 'store is below server'],
   ['src/server/app.ts', "import { main } from '../cli/main.ts'", 'server is below cli'],
   ['src/cli/main.ts', "import { openStore } from '../index.ts'", 'cli is below index'],
+  ['src/journal/tail.ts', "import type { State } from '../store/state.ts'", 'journal is below store'],
+  ['src/catalog/put.ts', "const { openStore } = await import('../store/open-store.ts')", 'catalog is below store'],
   ['src/record/line.test.ts', "import { open } from '../store/open-store.ts'", 'record is below store'],
   ['src/engines/files/index.ts', "import { names } from '../memory/names.ts'", 'the engine files must not know the engine memory'],
   ['src/store/read.ts', "import { memory } from '../engines/memory/index.ts'", 'pick an engine'],
@@ -39,10 +41,10 @@ test.each([
 
 test.each([
   ['src/session/decide.ts', "import { readFileSync } from 'node:fs'", 2],
-  ['src/transfer/jsonl.ts', "import { readFile } from 'fs/promises'", 2],
+  ['src/formats/jsonl.ts', "import { readFile } from 'fs/promises'", 2],
   ['src/record/line.ts', "import net from 'node:net'", 1],
   ['src/record/line.ts', "import http from 'node:http'", 1],
-  ['src/dialect/text.ts', "import { spawn } from 'node:child_process'", 1],
+  ['src/message/text.ts', "import { spawn } from 'node:child_process'", 1],
   ['src/window/budget.ts', "import { Worker } from 'node:worker_threads'", 1],
   ['src/window/budget.ts', 'const now = Date.now()', 1],
   ['src/window/budget.ts', 'const now = new Date().toISOString()', 1],

@@ -1,38 +1,35 @@
 /**
- * Who may import whom. The rooms of src/ form layers, and a lower one never imports a higher one:
- *
- *   errors, record -> session, engine -> window, dialect, transfer, engines -> catalog, store, doctor -> commit, wire
- *     -> server, client, adapters -> cli -> index
+ * Who may import whom. The modules of src/ are in one order, and each imports only those before it (`MODULES`). Type imports and dynamic imports
+ * count, too.
  *
  * Further: an engine never imports another one; only the cli, src/index.ts and src/store/open-store.ts pick an engine, and
- * src/store/restore-session.ts, since a backup is files; web/ sees the
+ * src/store/restore-session.ts, since a backup is files, and the thread of the catalog; web/ sees the
  * client only; the pure rooms reach no disk, network, process, clock or chance; node:fs has one door, src/engines/files/node-disk.ts,
- * one for the catalog, whose files are SQLite's, one for the files of the page, and the cli. Tests that lie beside the code obey the layers but may pick an engine and touch the disk.
+ * one for the catalog, whose files are SQLite's, one for the files of the page, one for files to import, and the cli. Tests that lie beside the code obey the layers but may pick an engine and touch the disk.
  */
 import { dirname, join } from 'node:path/posix'
 import ts from 'typescript'
 import { lineOf, parse, type SourceFile, walkTree } from './sources.ts'
 
-const LAYERS = [
-  ['errors', 'record'],
-  ['session', 'engine'],
-  ['window', 'dialect', 'transfer', 'engines'],
-  ['catalog', 'store', 'doctor'],
-  ['commit', 'wire'],
-  ['server', 'client', 'adapters'],
-  ['cli'],
-  ['index'],
-]
-const RANK = new Map(LAYERS.flatMap((rooms, rank) => rooms.map((room) => [room, rank] as const)))
+/** Each module imports only those before it. */
+const MODULES =
+  'errors record session message window formats engine engines encryption journal verify catalog store transfer doctor commit wire client adapters server cli index'
+const RANK = new Map(MODULES.split(' ').map((name, rank) => [name, rank] as const))
 
-const PURE = new Set(['record', 'session', 'window', 'dialect', 'transfer', 'wire'])
+const PURE = new Set(['record', 'session', 'message', 'window', 'formats', 'wire'])
 const IMPURE_MODULES = new Set('child_process cluster dgram dns fs http http2 https net os process timers tls worker_threads'.split(' '))
 /** Clock and chance, as they are written. `new Date()` and `process` are looked for separately. */
 const IMPURE_CALLS =
   /^(?:globalThis\.)?(?:Date\.now|Math\.random|performance\.now|Date|(?:crypto\.)?(?:random\w+|getRandomValues)|set(?:Timeout|Interval|Immediate))$/
 
-const MAY_USE_FS = ['src/engines/files/node-disk.ts', 'src/catalog/sqlite/file.ts', 'src/server/web-files.ts', 'src/cli/']
-const MAY_PICK_ENGINE = ['src/cli/', 'src/index.ts', 'src/store/open-store.ts', 'src/store/restore-session.ts']
+const MAY_USE_FS = [
+  'src/engines/files/node-disk.ts',
+  'src/catalog/sqlite/file.ts',
+  'src/server/web-files.ts',
+  'src/transfer/sources.ts',
+  'src/cli/',
+]
+const MAY_PICK_ENGINE = ['src/cli/', 'src/index.ts', 'src/store/open-store.ts', 'src/store/restore-session.ts', 'src/catalog/thread.ts']
 
 interface Import {
   readonly line: number

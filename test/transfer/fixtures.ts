@@ -1,7 +1,7 @@
 /** Small stores of other programs, as their writers leave them. */
 import { basename } from 'node:path'
-import { detect, IMPORTERS } from '../../src/transfer/importers.ts'
-import { type Item, itemsIn, type Source } from '../../src/transfer/item.ts'
+import { detect, IMPORTERS } from '../../src/formats/importers.ts'
+import { type Item, itemsIn, type Source } from '../../src/formats/item.ts'
 
 export interface Fixture {
   readonly format: string

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
-import { sessionModel } from '../../src/session/model.ts'
+import type { Importer, Source } from '../../src/formats/item.ts'
+import { sessionReducer } from '../../src/session/reducer.ts'
 import type { ImportedSession, ImportOptions } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { Importer, Source } from '../../src/transfer/item.ts'
 import { dyingAt } from '../store/dying.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
@@ -171,7 +171,7 @@ test('what a call took counts once, although its message was imported before its
 
 test('whoever dies at any write of such an import leaves what the call took to the next one, which counts it once', async () => {
   for (let count = 1, dies = true; dies; count++) {
-    const engine = openMemoryEngine({ keysOf: sessionModel.keysOf })
+    const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
     await importAll(await openStore(engine), [exported(0, 'He')])
     const { wrap, hasDied } = dyingAt(count)
     await importAll(await openStore(engine, { wrap }), [exported(5, 'Hello')]).catch(() => undefined)

@@ -1,7 +1,7 @@
 /** Every format that is known, clean and damaged. */
 import { describe, expect, test } from 'vitest'
-import { detect, IMPORTERS } from '../../src/transfer/importers.ts'
-import { digest } from '../../src/transfer/values.ts'
+import { detect, IMPORTERS } from '../../src/formats/importers.ts'
+import { digest } from '../../src/formats/values.ts'
 import { wrongWhenCut, wrongWhenOverwritten } from './damage.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, itemsOf, jsonl, messagesIn, ofKind, sourceOf } from './fixtures.ts'

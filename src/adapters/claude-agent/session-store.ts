@@ -12,8 +12,8 @@ import {
 } from '@anthropic-ai/claude-agent-sdk'
 import { HoldfastError } from '../../errors.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
+import type { SessionInfo } from '../../session/info.ts'
 import type { Entry } from '../../session/records.ts'
-import type { SessionInfo } from '../../store/info.ts'
 import {
   type AdapterSession,
   type AdapterStore,

@@ -3,9 +3,9 @@
  * resources, a prompt that takes up a session; with `allowWrite` also tools that append, fork and commit, none of which destroys anything.
  */
 import { z } from 'zod'
-import { viewOf } from '../../dialect/message.ts'
 import { HoldfastError } from '../../errors.ts'
-import type { StoredMessage } from '../../store/transcript.ts'
+import { viewOf } from '../../message/message.ts'
+import type { StoredMessage } from '../../store/stored-message.ts'
 import type { Window } from '../../store/window.ts'
 import { foundFields } from '../../wire/search.ts'
 import { sessionFields } from '../../wire/sessions.ts'

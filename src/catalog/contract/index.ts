@@ -4,8 +4,8 @@
  *     catalogContract(test, async () => ({ catalog: await openMine(), second: () => openMineOnceMore() }))
  */
 import assert from 'node:assert/strict'
-import { parseQuery } from '../../dialect/words.ts'
 import type { Catalog, ListQuery, SearchQuery, SessionPut } from '../../engine/catalog.ts'
+import { parseQuery } from '../../message/words.ts'
 import { message, next, row, SPACE, text } from './rows.ts'
 
 export interface OpenedCatalog {

@@ -1,7 +1,7 @@
 /** Texts that can be found: a row of `documents` and the words of it, always both. */
 import { crc32 } from 'node:zlib'
-import { spaced } from '../../dialect/words.ts'
 import type { DocumentKind, DocumentPlace } from '../../engine/catalog.ts'
+import { spaced } from '../../message/words.ts'
 import type { Database, Value } from './database.ts'
 
 export const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']

@@ -7,8 +7,9 @@
  * a word is shows in how far back its newest thousand texts reach.
  */
 
-import { spaced } from '../../dialect/words.ts'
-import type { FoundDocument, SearchQuery, Term, TextQuery } from '../../engine/catalog.ts'
+import type { FoundDocument, SearchQuery } from '../../engine/catalog.ts'
+import type { Term, TextQuery } from '../../message/text-query.ts'
+import { spaced } from '../../message/words.ts'
 import type { JsonObject } from '../../record/record.ts'
 import type { Past } from '../../session/state.ts'
 import type { Database, Row, Value } from './database.ts'

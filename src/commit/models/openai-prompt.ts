@@ -3,7 +3,7 @@
  * cannot end its line, so it cannot be taken for another message or for an instruction of ours. The overview comes back as lists, one
  * for each section, and becomes Markdown here; so its headings are always the same.
  */
-import { estimateTokens } from '../../dialect/tokens.ts'
+import { estimateTokens } from '../../message/tokens.ts'
 import type { PromptMessage } from '../model.ts'
 import { renderOverview, SECTIONS, type Sections } from './sections.ts'
 

@@ -1,7 +1,7 @@
 /** The outputs of tools, by slice: they can be longer than a model, or a page, can take at once. They stand in the messages that brought them. */
 import { z } from '@hono/zod-openapi'
-import { asText, type ToolResult, viewOf } from '../../dialect/message.ts'
 import { HoldfastError } from '../../errors.ts'
+import { asText, type ToolResult, viewOf } from '../../message/message.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { DamagedPlace } from '../../store/damage.ts'
 import type { Session } from '../../store/session.ts'

@@ -1,11 +1,11 @@
 /** Sessions in and out as bytes: exports of one session, and imports of what is sent. No path of the server is ever read. */
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
+import { bytesSources } from '../../formats/bytes.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { DamagedPlace } from '../../store/damage.ts'
 import { EXPORT_FORMATS, type ExportOptions } from '../../store/export/export.ts'
 import type { Store } from '../../store/store.ts'
-import { bytesSources } from '../../transfer/bytes.ts'
 import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
 import { headerOf, readBytes } from '../body.ts'
 import { damageHeader } from '../damage.ts'

@@ -5,6 +5,10 @@
  * A fork whose parent is exported too is begun where it began, as an item of the parent. One whose parent is not begins with the messages
  * that it inherited, as its own.
  */
+
+import type { ArchiveOutcome, Item, SessionItem } from '../../formats/item.ts'
+import { history } from '../../journal/history.ts'
+import { type Found, Records } from '../../journal/records.ts'
 import type { Address, JournalRecord, Json, JsonObject } from '../../record/record.ts'
 import { PAST } from '../../session/branch.ts'
 import {
@@ -23,11 +27,8 @@ import {
   type UsageRecorded,
 } from '../../session/records.ts'
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
-import type { ArchiveOutcome, Item, SessionItem } from '../../transfer/item.ts'
 import { Handle } from '../handle.ts'
-import { history } from '../history.ts'
 import type { StoreParts } from '../parts.ts'
-import { type Found, Records } from '../records.ts'
 import { Transcript } from '../transcript.ts'
 
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const

@@ -2,8 +2,11 @@
  * Messages of an import, on their way into one session: many in one record, several records under way, in order. A batch that turns out to
  * be known in part is looked through message by message: what is new is added, what has other content by now replaces it.
  */
-import { estimateTokens } from '../../dialect/tokens.ts'
+
 import { HoldfastError } from '../../errors.ts'
+import type { ReadyMessage } from '../../formats/ready.ts'
+import { digest } from '../../formats/values.ts'
+import { estimateTokens } from '../../message/tokens.ts'
 import { hashKey, type KeyEntry } from '../../record/keys.ts'
 import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
@@ -11,8 +14,6 @@ import { digestOf } from '../../session/json-text.ts'
 import type { MessagesAppended, MessageUsage, ModelCall } from '../../session/records.ts'
 import type { Point } from '../../session/state.ts'
 import { recordUsage } from '../../session/usage.ts'
-import type { ReadyMessage } from '../../transfer/ready.ts'
-import { digest } from '../../transfer/values.ts'
 import { admitAmount } from '../admission.ts'
 import { Chain } from '../chain.ts'
 import type { Handle } from '../handle.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Source } from '../../transfer/item.ts'
+import type { Source } from '../../formats/item.ts'
 import { openStore } from '../open-store.ts'
 import type { Store } from '../store.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'

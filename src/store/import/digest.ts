@@ -3,7 +3,7 @@
  * a size of which none was imported, cannot be known: it is told while it is imported, since reading it twice would take a tenth of the time.
  */
 import { createHash } from 'node:crypto'
-import type { Source, SourceFile } from '../../transfer/item.ts'
+import type { Source, SourceFile } from '../../formats/item.ts'
 
 /** From here on a source is large. */
 export const LARGE_BYTES = 4 * 1024 * 1024

@@ -6,9 +6,9 @@
  * A source whose session comes from one that is yet to be imported waits for it.
  */
 import { HoldfastError } from '../../errors.ts'
-import { detect, IMPORTERS } from '../../transfer/importers.ts'
-import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source } from '../../transfer/item.ts'
-import { type Ready, readied } from '../../transfer/ready.ts'
+import { detect, IMPORTERS } from '../../formats/importers.ts'
+import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source } from '../../formats/item.ts'
+import { type Ready, readied } from '../../formats/ready.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'

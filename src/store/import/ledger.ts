@@ -4,10 +4,10 @@
  * children its parents have told of, since a child may come later, alone. The quarantine has the bytes that could not be read, with their places.
  */
 import { createHash } from 'node:crypto'
+import type { DamageItem, Source } from '../../formats/item.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
 import { entryKey } from '../../session/keys.ts'
 import type { Entry } from '../../session/records.ts'
-import type { DamageItem, Source } from '../../transfer/item.ts'
 import { putEntries, readEntry } from '../entries.ts'
 import { Handle } from '../handle.ts'
 import type { StoreParts } from '../parts.ts'

@@ -1,9 +1,10 @@
 /** What a fork has in common with the session that it comes from, where the source has copies of it. */
+
+import type { ParentItem } from '../../formats/item.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
-import type { ParentItem } from '../../transfer/item.ts'
 import type { Handle } from '../handle.ts'
-import type { StoredMessage } from '../transcript.ts'
+import type { StoredMessage } from '../stored-message.ts'
 
 /** The last message that they share; undefined if they share none. */
 export async function sharedWith(parent: Handle, { message, before }: ParentItem, own: readonly string[]): Promise<string | undefined> {

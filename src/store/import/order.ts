@@ -1,6 +1,6 @@
 /** Which source comes from which, as far as their first lines tell. */
-import { detect, IMPORTERS } from '../../transfer/importers.ts'
-import { type Importer, itemsIn, type SessionItem, type Source } from '../../transfer/item.ts'
+import { detect, IMPORTERS } from '../../formats/importers.ts'
+import { type Importer, itemsIn, type SessionItem, type Source } from '../../formats/item.ts'
 
 export async function firstSession(importer: Importer, source: Source): Promise<SessionItem | undefined> {
   for await (const item of itemsIn(importer, source)) if (item.kind === 'session') return item

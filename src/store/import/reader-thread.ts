@@ -1,8 +1,8 @@
 /** The thread that reads sources for an import: bytes come in, what is ready to be written goes out. Started by threaded.ts. */
 import { parentPort } from 'node:worker_threads'
-import { IMPORTERS } from '../../transfer/importers.ts'
-import type { Importer, Source } from '../../transfer/item.ts'
-import { BATCH_MEMORY_BYTES, portable, readied } from '../../transfer/ready.ts'
+import { IMPORTERS } from '../../formats/importers.ts'
+import type { Importer, Source } from '../../formats/item.ts'
+import { BATCH_MEMORY_BYTES, portable, readied } from '../../formats/ready.ts'
 import { type FromReader, type ToReader, UNDER_WAY } from './threaded.ts'
 
 /** So many pieces of memory are kept for what is read next. */

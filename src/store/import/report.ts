@@ -1,5 +1,5 @@
 /** What an import tells. */
-import type { Importer, Place } from '../../transfer/item.ts'
+import type { Importer, Place } from '../../formats/item.ts'
 
 /** What became of one session of a source. */
 export interface ImportedSession {

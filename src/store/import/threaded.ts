@@ -4,8 +4,8 @@
  */
 import { Worker } from 'node:worker_threads'
 import { HoldfastError } from '../../errors.ts'
-import type { Source, SourceFile } from '../../transfer/item.ts'
-import type { Ready } from '../../transfer/ready.ts'
+import type { Source, SourceFile } from '../../formats/item.ts'
+import type { Ready } from '../../formats/ready.ts'
 
 /** Chunks that were asked for, and bunches that were handed out, at a time. */
 export const UNDER_WAY = 4

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/engine/clock.ts'
 import { openFilesEngine } from '../../../src/engines/files/engine.ts'
 import { openMemoryEngine } from '../../../src/engines/memory/engine.ts'
 import { openPostgresEngine } from '../../../src/engines/postgres/engine.ts'
-import { sessionModel } from '../../../src/session/model.ts'
+import { sessionReducer } from '../../../src/session/reducer.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { unsynced } from '../../damage/on-disk.ts'
@@ -64,7 +64,7 @@ export class World {
   readonly #kind: Kind
   /** A directory, or the address of a database. */
   readonly #place: string
-  readonly #memory = openMemoryEngine({ keysOf: sessionModel.keysOf })
+  readonly #memory = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   readonly #clock = new SwiftClock()
   readonly #dead: DeadWorker[] = []
   #stores: Store[] = []
@@ -135,7 +135,7 @@ export class World {
   }
 
   async #open(clock: Clock): Promise<Store> {
-    const { keysOf } = sessionModel
+    const { keysOf } = sessionReducer
     const engine =
       this.#kind === 'memory'
         ? this.#memory

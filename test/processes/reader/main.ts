@@ -3,7 +3,7 @@
  * everything that was acknowledged before; and it walks the records themselves and logs the place and the id of each one shown.
  */
 import { existsSync } from 'node:fs'
-import { history } from '../../../src/store/history.ts'
+import { history } from '../../../src/journal/history.ts'
 import { childOptions, testIsDone } from '../child.ts'
 import { openJournal } from '../journal.ts'
 import { attempt, Log, readLog } from '../log.ts'

@@ -1,10 +1,10 @@
 /** A client in a run with harms: what it wants, what it was told, and when. */
 import { HoldfastError } from '../../../src/errors.ts'
+import type { Loss } from '../../../src/journal/loss.ts'
+import type { Replica } from '../../../src/journal/replica.ts'
 import { hashKey } from '../../../src/record/keys.ts'
-import type { Operation } from '../../../src/session/decision.ts'
-import type { Loss } from '../../../src/store/loss.ts'
-import type { Replica } from '../../../src/store/replica.ts'
-import type { Seen } from './model.ts'
+import type { Operation } from '../../../src/record/operation.ts'
+import type { Seen } from './reducer.ts'
 
 /** `lease`: a record that is acknowledged before it is durable. `close`: a process ends as it should. */
 export type Kind = 'append' | 'read' | 'create' | 'delete' | 'purge' | 'lease' | 'accept' | 'close'

@@ -6,8 +6,8 @@
 import { journalName } from '../../../src/engine/names.ts'
 import type { Engine } from '../../../src/engine/port.ts'
 import { openFilesEngine } from '../../../src/engines/files/engine.ts'
-import { history } from '../../../src/store/history.ts'
-import { Replica } from '../../../src/store/replica.ts'
+import { history } from '../../../src/journal/history.ts'
+import { Replica } from '../../../src/journal/replica.ts'
 import type { Finding } from '../check.ts'
 import { Random, simulatedIds } from '../random.ts'
 import type { RunReport } from '../run.ts'
@@ -18,8 +18,8 @@ import { type Attempt, attemptWith, type Kind, type Known, type Wish } from './c
 import { Copier, type FinishedCopy } from './copies.ts'
 import { Hand } from './hand.ts'
 import { Ledger } from './ledger.ts'
-import { model, type Seen, SPACE } from './model.ts'
 import { type Focus, type HarmPlan, makeHarmPlan } from './plan.ts'
+import { reducer, type Seen, SPACE } from './reducer.ts'
 
 export interface HarmReport extends RunReport {
   readonly harms: number
@@ -379,7 +379,7 @@ class HarmRun {
     const name = journalName(SPACE, this.#sessions[journal] as string)
     return new Replica({
       journal: engine.journal(name),
-      model,
+      reducer,
       clock: simulatedClock(this.#stage.scheduler, process),
       ids: simulatedIds(this.#random),
       isNamed: (space, id) => journalName(space, id) === name,
@@ -391,7 +391,7 @@ class HarmRun {
     const { syncWriteBytes, readBytes } = this.#stage.plan
     return openFilesEngine({
       directory,
-      keysOf: model.keysOf,
+      keysOf: reducer.keysOf,
       disk: this.#stage.machine.disk(process),
       clock: simulatedClock(this.#stage.scheduler, process),
       ids: simulatedIds(this.#random),

@@ -10,8 +10,8 @@ const WATERMARKS = 'src/engines/files/watermarks.ts'
 const FILE = 'src/engines/files/watermark-file.ts'
 const SEGMENT = 'src/engines/files/segment.ts'
 const REACH = 'src/engines/files/reach.ts'
-const TAIL = 'src/store/tail.ts'
-const REPLICA = 'src/store/replica.ts'
+const TAIL = 'src/journal/tail.ts'
+const REPLICA = 'src/journal/replica.ts'
 
 const FIRST_CHECK =
   "if (!(options.accepting === true || this.#reach.isVerified(open) || (await this.#reach.verify(open, 'none')))) return MOVED"
@@ -129,7 +129,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     bug: 'It collided with late watermarks, and with positions that were acknowledged and not written down yet.',
     seed: 1,
     harm: 'accept',
-    edits: [{ file: 'src/store/accept-loss.ts', find: 'nextEpoch(loss.to, tail.end)', replace: 'Math.max(loss.to, tail.end + 2000)' }],
+    edits: [{ file: 'src/journal/accept-loss.ts', find: 'nextEpoch(loss.to, tail.end)', replace: 'Math.max(loss.to, tail.end + 2000)' }],
   },
   {
     name: 'a watermark is written before the sync',
@@ -234,7 +234,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     seed: 333,
     harm: 'cut',
     edits: [
-      { file: 'src/store/read-so-far.ts', find: '    if (end < next) return false\n', replace: '    if (end <= next) return true\n' },
+      { file: 'src/journal/read-so-far.ts', find: '    if (end < next) return false\n', replace: '    if (end <= next) return true\n' },
       {
         file: SEGMENT,
         find: 'return this.file.readSync(end - this.first - bytes.length, bytes.length).equals(bytes)',
@@ -247,6 +247,6 @@ export const HARM_MUTANTS: readonly Mutant[] = [
     bug: 'Early segments that were deleted looked purged.',
     seed: 1,
     harm: 'beginning',
-    edits: [{ file: 'src/store/loss.ts', find: '(!rooted || model.mayStartAt?.(state, start) === false)', replace: '!rooted' }],
+    edits: [{ file: 'src/journal/loss.ts', find: '(!rooted || reducer.mayStartAt?.(state, start) === false)', replace: '!rooted' }],
   },
 ]

@@ -32,11 +32,11 @@ export interface Mutant {
 
 const FOLD = 'src/record/fold.ts'
 const JOURNAL = 'src/engines/files/journal.ts'
-const TAIL = 'src/store/tail.ts'
-const REPLICA = 'src/store/replica.ts'
+const TAIL = 'src/journal/tail.ts'
+const REPLICA = 'src/journal/replica.ts'
 
 const noBarrier: Edit = {
-  file: 'src/store/unsynced.ts',
+  file: 'src/journal/unsynced.ts',
   find: 'this.barrier = await this.#journal.sync(segment)',
   replace: 'this.barrier = true',
 }
@@ -189,7 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
       {
-        file: 'src/store/read-so-far.ts',
+        file: 'src/journal/read-so-far.ts',
         find: 'if ((hasNews || this.#confirmed !== opened) && !(await this.isEnd(segment))) return false',
         replace: '',
       },

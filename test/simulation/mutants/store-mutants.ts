@@ -2,7 +2,7 @@
 import type { Mutant } from './mutants.ts'
 
 const FAMILY = 'src/store/family.ts'
-const RECORDS = 'src/store/records.ts'
+const RECORDS = 'src/journal/records.ts'
 
 const GRANT = 'await parent.submit({ born, expect }, (full) => decide.grant(full, { session: begotten.id, kind, message }))'
 
@@ -83,7 +83,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     trouble: 'purge',
     edits: [
       {
-        file: 'src/store/tail.ts',
+        file: 'src/journal/tail.ts',
         find: '(this.#lastSeal?.why === why && this.#fold.checkpointCopies > 1)',
         replace: 'this.#fold.checkpointCopies > 1',
       },

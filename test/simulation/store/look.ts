@@ -1,11 +1,11 @@
 /** What a newly started process finds: the records of every session, what it shows, and what the doctor says. */
 import { doctor } from '../../../src/doctor/doctor.ts'
-import type { Finding } from '../../../src/doctor/findings.ts'
 import { HoldfastError } from '../../../src/errors.ts'
+import { history } from '../../../src/journal/history.ts'
 import type { Counted } from '../../../src/record/fold.ts'
 import { Handle } from '../../../src/store/handle.ts'
-import { history } from '../../../src/store/history.ts'
 import type { Store } from '../../../src/store/store.ts'
+import type { Finding } from '../../../src/verify/findings.ts'
 import type { Archives } from './model.ts'
 import { type View, viewOf } from './wish.ts'
 

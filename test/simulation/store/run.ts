@@ -5,7 +5,7 @@
  */
 import { openFilesEngine } from '../../../src/engines/files/engine.ts'
 import { HoldfastError } from '../../../src/errors.ts'
-import { sessionModel } from '../../../src/session/model.ts'
+import { sessionReducer } from '../../../src/session/reducer.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Finding } from '../check.ts'
@@ -203,7 +203,7 @@ class StoreRun {
     const { syncWriteBytes, readBytes, segmentBytes } = plan
     const engine = await openFilesEngine({
       directory: '/store',
-      keysOf: sessionModel.keysOf,
+      keysOf: sessionReducer.keysOf,
       disk: machine.disk(process),
       clock,
       ids,

@@ -4,9 +4,9 @@
  */
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { message, next, row, SPACE, text } from '../../../src/catalog/contract/rows.ts'
-import { parseQuery } from '../../../src/dialect/words.ts'
 import type { Catalog, FoundDocument, SearchQuery } from '../../../src/engine/catalog.ts'
 import { openPostgresEngine } from '../../../src/engines/postgres/engine.ts'
+import { parseQuery } from '../../../src/message/words.ts'
 import { newDatabase } from '../../postgres/database.ts'
 
 const SESSIONS = 24

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect } from '../../../src/client/index.ts'
-import { newMasterKey } from '../../../src/store/encryption/master-key.ts'
+import { newMasterKey } from '../../../src/encryption/master-key.ts'
 import { storeDirectory } from '../../server/process.ts'
 import { closeBrowser, expectAccessible, openPage, platform, say, visit } from './browser.ts'
 

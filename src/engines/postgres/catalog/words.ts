@@ -7,8 +7,9 @@
  * others, however many have it; PostgreSQL itself knows no order among those that an index of words finds.
  */
 import { hash } from 'node:crypto'
-import { wordsIn } from '../../../dialect/words.ts'
-import type { DocumentKind, Term, TextQuery } from '../../../engine/catalog.ts'
+import type { DocumentKind } from '../../../engine/catalog.ts'
+import type { Term, TextQuery } from '../../../message/text-query.ts'
+import { wordsIn } from '../../../message/words.ts'
 
 /** A tsvector holds a mebibyte, and places up to 16383: a long text is kept in parts, and each part is found by itself. */
 const PART_WORDS = 8000

@@ -1,0 +1,172 @@
+/**
+ * What stands between a store and its engine where the store is encrypted. The engine goes on moving lines that it does not look into; whoever reads
+ * them here gets with each what opens it, and whoever writes has what seals. Keys are fetched while lines are read, so that nobody who
+ * looks into one has to wait for it.
+ */
+
+import { JournalWrapper } from '../engine/journal-wrapper.ts'
+import type { Changes, Chunk, Engine, Journal, Oddity, Supports } from '../engine/port.ts'
+import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { Line } from '../record/line.ts'
+import type { CheckpointDraft, Draft } from '../record/record.ts'
+import type { Open, Sealing } from '../record/sealing.ts'
+import { NO_DIGEST } from '../session/keys.ts'
+import type { DataKeys } from './data-keys.ts'
+import type { SessionKey } from './session-key.ts'
+
+export class SealedEngine implements Engine {
+  readonly supports: Supports
+  readonly inspect?: (name?: string) => AsyncIterable<Oddity>
+  readonly rederive?: (name: string) => Promise<void>
+  readonly directory?: string
+  readonly catalog?: NonNullable<Engine['catalog']>
+  readonly #inner: Engine
+  readonly #keyring: DataKeys
+
+  /** `indexed`: a catalog in the open may lie in the store, or beside it. Otherwise it has no place there. */
+  constructor(inner: Engine, keyring: DataKeys, { indexed }: { readonly indexed: boolean }) {
+    this.#inner = inner
+    this.#keyring = keyring
+    this.supports = inner.supports
+    if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
+    if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
+    if (!indexed) return
+    if (inner.directory !== undefined) this.directory = inner.directory
+    if (inner.catalog !== undefined) this.catalog = inner.catalog.bind(inner)
+  }
+
+  get warnings(): readonly string[] {
+    return this.#inner.warnings
+  }
+
+  name(space: string, id: string): string {
+    return this.#inner.name(space, id)
+  }
+
+  journal(name: string): Journal {
+    const journal = this.#inner.journal(name)
+    return this.#keyring.isOwn(name) ? journal : new SealedJournal(journal, this.#keyring)
+  }
+
+  names(space?: string): AsyncIterable<string> {
+    return this.#inner.names(space)
+  }
+
+  changes(cursor?: string): Promise<Changes> {
+    return this.#inner.changes(cursor)
+  }
+
+  watch(hint: () => void): () => void {
+    return this.#inner.watch(hint)
+  }
+
+  keyless(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void> {
+    return this.#keyring.passDestroyed(journals, take)
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+/** Where the head of a line names its key: behind an id, a time and a type, none of which is long. */
+const HEAD_BYTES = 192
+const SEALED = /"sealed":"([0-9a-f]{32})"/
+/** Lines that are never sealed, and say nothing that a key is needed for. */
+const UNSEALED = /"type":"segment\.sealed"/
+
+class SealedJournal extends JournalWrapper {
+  readonly #keyring: DataKeys
+  /** Segments with lines from before the store was encrypted: id files have their digests as they are. */
+  readonly #mixed = new Set<number>()
+
+  constructor(inner: Journal, keyring: DataKeys) {
+    super(inner, sealingOf(inner.name, keyring))
+    this.#keyring = keyring
+  }
+
+  override async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {
+    const chunk = await this.inner.read(segment, from, limit)
+    if (chunk === undefined || chunk.lines.length === 0) return chunk
+    const openers = new Map<string, Open>()
+    const lines: Line[] = []
+    for (const line of chunk.lines) {
+      const id = this.#keyOf(segment, line)
+      if (id !== undefined && !openers.has(id)) openers.set(id, await this.#opener(id))
+      const open = id === undefined ? undefined : openers.get(id)
+      lines.push(open === undefined ? line : { ...line, open })
+    }
+    return { ...chunk, lines }
+  }
+
+  override async lookup(keys: readonly KeyHash[], from: number, before: number): Promise<(KeyEntry | undefined)[]> {
+    const found = await this.inner.lookup(keys, from, before)
+    // Hardly ever is one found: of something that is sent again.
+    if (found.every((entry) => entry === undefined || entry.digest === NO_DIGEST)) return found
+    const key = await this.#keyring.current(this.name, false)
+    if (key === undefined) return found
+    return Promise.all(found.map(async (entry) => (entry !== undefined && (await this.#isSealed(entry)) ? key.unblindEntry(entry) : entry)))
+  }
+
+  /** Whether the line of a key is sealed, and so its digest blinded: what was written before the store was encrypted is not. */
+  async #isSealed({ at, length, digest }: KeyEntry): Promise<boolean> {
+    if (digest === NO_DIGEST) return false
+    const segment = (await this.inner.segments()).findLast((first) => first <= at)
+    const [line] = segment === undefined ? [] : ((await this.inner.read(segment, at, length))?.lines ?? [])
+    return line === undefined || line.bytes.length < 3 || SEALED.test(headOf(line))
+  }
+
+  override remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+    const key = this.#keyring.atHand(this.name)
+    // A hint, and left out where it would not be what the lines say.
+    if (key === undefined || this.#mixed.has(segment)) return
+    this.inner.remember(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
+  }
+
+  #keyOf(segment: number, line: Line): string | undefined {
+    if (line.bytes.length < 3) return undefined
+    const head = headOf(line)
+    const id = SEALED.exec(head)?.[1]
+    if (id === undefined && !UNSEALED.test(head)) this.#mixed.add(segment)
+    return id
+  }
+
+  /** Whoever looks into a line whose key is not there is told; whoever does not, goes on. */
+  async #opener(id: string): Promise<Open> {
+    try {
+      const key = await this.#keyring.load(id)
+      // A line that was sealed for another journal is not this one's, whoever has put it there.
+      return (record) => (key.journal === this.name ? key.open(record) : undefined)
+    } catch (error) {
+      return () => {
+        throw error
+      }
+    }
+  }
+}
+
+function headOf({ bytes }: Line): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1')
+}
+
+function sealingOf(journal: string, keyring: DataKeys): Sealing {
+  let key: SessionKey | undefined
+  const required = (): SessionKey => {
+    if (key === undefined) throw new TypeError('Nothing can be sealed before the key is there.')
+    return key
+  }
+  return {
+    ready: () => {
+      key = keyring.atHand(journal)
+      if (key !== undefined) return undefined
+      return keyring.current(journal, true).then((made) => {
+        key = made
+      })
+    },
+    prepare: () => key?.prepare(),
+    payload: (draft: Draft, text: string) => required().sealPayload(draft, text),
+    state: (draft: CheckpointDraft) => ({ sealed: required().id, state: required().sealState(draft) }),
+    data: (record, payload) => required().sealData(record, payload),
+    message: (record, index, message) => required().sealMessage(record, index, message),
+  }
+}
