@@ -14,7 +14,7 @@ export type AdapterSession = Pick<
   SessionApi,
   | 'id'
   | 'append'
-  | 'exchange'
+  | 'replaceTail'
   | 'replace'
   | 'messages'
   | 'message'

@@ -17,11 +17,11 @@ import {
   type TaskQuery,
   type TaskRow,
 } from '../engine/catalog.ts'
+import { ChangeWaiter } from '../engine/change-waiter.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import { STORE_SPACE } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
-import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import { breath, Indexer, type Spawned, type Verified } from './indexer.ts'
 import { type KnownDue, knownDue } from './known-due.ts'
@@ -307,7 +307,7 @@ export class CatalogService implements CatalogRequests {
   async #keepUp(): Promise<void> {
     const { engine, clock } = this.#options
     const { signal } = this.#closing
-    const waiter = new Waiter(engine, clock, signal)
+    const waiter = new ChangeWaiter(engine, clock, signal)
     let isSwept = false
     try {
       while (!signal.aborted) {

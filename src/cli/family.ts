@@ -9,9 +9,9 @@ import { inLine } from './terminal.ts'
 
 export async function fork(context: Context, [id]: [string], { at, as }: { readonly at?: string; readonly as?: string }): Promise<void> {
   const session = await (await context.write()).session(id)
-  const begotten = await session.fork(given({ at, id: as }))
-  const version = await begotten.version()
-  await context.out.result({ session_id: begotten.id, version, parent: id }, () => inLine(begotten.id))
+  const created = await session.fork(given({ at, id: as }))
+  const version = await created.version()
+  await context.out.result({ session_id: created.id, version, parent: id }, () => inLine(created.id))
 }
 
 export async function tree(context: Context, [id]: [string]): Promise<void> {

@@ -8,7 +8,7 @@ import type { StoredEntry } from '../store/entries.ts'
 import type { TreeNode } from '../store/family.ts'
 import type { Change, FollowOptions } from '../store/follow.ts'
 import type { WriteOptions, Written } from '../store/handle.ts'
-import type { Happenings, HappeningsOptions } from '../store/happenings.ts'
+import type { RecordPage, RecordPageOptions } from '../store/record-page.ts'
 import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../store/session.ts'
 import type { Shared, ShareOptions } from '../store/shares.ts'
 import type { StoredMessage } from '../store/stored-message.ts'
@@ -69,12 +69,12 @@ export class RemoteSession implements SessionApi {
     return { ...counts(result), ids: result.message_ids, id: result.message_id }
   }
 
-  exchange(
+  replaceTail(
     last: readonly object[],
     messages: readonly object[],
     { ids, key, expect }: WriteOptions & Pick<AppendOptions, 'ids'> = {},
   ): Promise<Written> {
-    return this.#write('POST', '/messages/exchange', { key, expect, body: { last, messages, ids: idFields(ids) } })
+    return this.#write('POST', '/messages/replace-tail', { key, expect, body: { last, messages, ids: idFields(ids) } })
   }
 
   replace(id: string, message: object, { old, key, expect }: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
@@ -139,11 +139,11 @@ export class RemoteSession implements SessionApi {
   }
 
   fork({ at, ...options }: ForkOptions = {}): Promise<RemoteSession> {
-    return this.#beget(options, { at })
+    return this.#createFork(options, { at })
   }
 
   child(options: Omit<ForkOptions, 'at'> = {}): Promise<RemoteSession> {
-    return this.#beget(options, { child: true })
+    return this.#createFork(options, { child: true })
   }
 
   async tree(): Promise<TreeNode> {
@@ -222,9 +222,9 @@ export class RemoteSession implements SessionApi {
     return changesIn(events)
   }
 
-  happenings({ before, limit, messages }: HappeningsOptions = {}): Promise<Happenings> {
+  recordPage({ before, limit, messages }: RecordPageOptions = {}): Promise<RecordPage> {
     const query = { before, limit, messages: messages === false ? 'exclude' : undefined }
-    return this.#ask<Happenings>('GET', '/records', { query })
+    return this.#ask<RecordPage>('GET', '/records', { query })
   }
 
   damage(): Promise<DamageReport[]> {
@@ -257,7 +257,7 @@ export class RemoteSession implements SessionApi {
     return this.#write('POST', '/restore', { key, expect, body: {} })
   }
 
-  async #beget({ id, key, expect, ...description }: Omit<ForkOptions, 'at'>, how: object): Promise<RemoteSession> {
+  async #createFork({ id, key, expect, ...description }: Omit<ForkOptions, 'at'>, how: object): Promise<RemoteSession> {
     const body = { session_id: id, ...how, ...descriptionFields(description) }
     const { session_id } = await this.#ask<{ session_id: string }>('POST', '/fork', { key, expect, body })
     return new RemoteSession(this.#transport, session_id)

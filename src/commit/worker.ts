@@ -7,7 +7,7 @@
  * was spent; after the finish, the task is completed.
  */
 
-import { Waiter } from '../engine/waiter.ts'
+import { ChangeWaiter } from '../engine/change-waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { CommitFailed } from '../session/records.ts'
@@ -75,7 +75,7 @@ export class Worker {
   readonly #running = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
-  #waiter: Waiter | undefined
+  #waiter: ChangeWaiter | undefined
   readonly #holds: Holds
   /** Ends its rest. */
   #awake = new AbortController()
@@ -154,7 +154,7 @@ export class Worker {
 
   async #run(isDone: () => boolean): Promise<void> {
     const { engine, clock } = this.#parts
-    const waiter = new Waiter(engine, clock, this.#stopping.signal)
+    const waiter = new ChangeWaiter(engine, clock, this.#stopping.signal)
     this.#waiter = waiter
     try {
       while (!waiter.ended) {

@@ -35,8 +35,8 @@ export async function* checkFamily(parts: StoreParts, state: SessionState): Asyn
   // Whoever cannot say its own name is named by nobody.
   if (id === null) return
   for (const grant of grants) {
-    const begotten = await relative(parts, state, grant.session)
-    if (begotten !== undefined && begotten.parent?.session !== id)
+    const created = await relative(parts, state, grant.session)
+    if (created !== undefined && created.parent?.session !== id)
       yield { kind: 'dangling-grant', detail: `The session "${grant.session}" may begin from this one, but did not.` }
   }
   if (purged || past.length === 0) return

@@ -1,12 +1,12 @@
 /** Passes every call on to another journal. A subclass overrides what it changes. */
 
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
-import type { Sealing } from '../record/sealing.ts'
+import type { LineCipher } from '../record/line-cipher.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Vanished } from './port.ts'
 
 export class JournalWrapper implements Journal {
   readonly name: string
-  readonly sealing: Sealing | undefined
+  readonly sealing: LineCipher | undefined
   protected readonly inner: Journal
 
   constructor(inner: Journal, sealing = inner.sealing) {

@@ -8,7 +8,7 @@
 import type { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
-import type { Sealing } from '../record/sealing.ts'
+import type { LineCipher } from '../record/line-cipher.ts'
 import type { Catalog } from './catalog.ts'
 
 export interface Engine {
@@ -99,7 +99,7 @@ export interface Changes {
 export interface Journal {
   readonly name: string
   /** What seals the records that are written to it, where a store is encrypted. Engines have none: it is put in front of them. */
-  readonly sealing?: Sealing | undefined
+  readonly sealing?: LineCipher | undefined
 
   /** First positions of the segments, ascending; none if the journal is absent. UNREADABLE if that cannot be told. */
   segments(): Promise<number[]>

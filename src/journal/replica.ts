@@ -12,9 +12,7 @@
  * If the process dies: before `append`, nothing happened; after it, the records count and were not acknowledged; a caller that repeats
  * them under the same ids or key is answered with the first outcome.
  */
-import { type Clock, isoTime } from '../engine/clock.ts'
-import type { Ids } from '../engine/ids.ts'
-import type { Journal } from '../engine/port.ts'
+import { isoTime } from '../engine/clock.ts'
 import { HoldfastError, withOutcomeUnknown } from '../errors.ts'
 import type { Damage } from '../record/damage.ts'
 import { type Counted, countedAt, type PlacedDraft } from '../record/fold.ts'
@@ -24,37 +22,29 @@ import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
 import type { Decision, Operation } from '../record/operation.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import { acceptLoss } from './accept-loss.ts'
-import { type IsNamed, type Loss, lossError } from './loss.ts'
+import { type Loss, lossError } from './loss.ts'
 import { noticeBody, sealBody, withNotice } from './own-records.ts'
-import type { PlacedGroup } from './placed-group.ts'
-import type { Reducer } from './reducer.ts'
+import {
+  decide,
+  isDuplicate,
+  lookUp,
+  NOTHING_KNOWN,
+  type PendingOperation,
+  type Plan,
+  type Planned,
+  rejectWith,
+  settle,
+  tooMany,
+} from './pending-operation.ts'
+import type { ReplicaOptions } from './replica-options.ts'
 import { SegmentKeys } from './segment-keys.ts'
 import { Tail } from './tail.ts'
-import { decide, isDuplicate, lookUp, NOTHING_KNOWN, type Planned, rejectWith, settle, tooMany, type Waiting } from './waiting.ts'
-
-export interface ReplicaOptions<S> {
-  readonly journal: Journal
-  readonly reducer: Reducer<S>
-  readonly clock: Clock
-  readonly ids: Ids
-  /** Is told of every record that is read, in order. */
-  readonly witness?: ((counted: Counted) => void) | undefined
-  readonly isNamed?: IsNamed | undefined
-  readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
-}
-
-interface Plan<S> extends PlacedGroup<S> {
-  readonly planned: readonly Planned<S>[]
-  readonly urgent: boolean
-  /** Nothing can be planned before a segment was begun for this reason. */
-  readonly opens?: SealReason
-}
 
 export class Replica<S> {
   readonly #options: ReplicaOptions<S>
   readonly #limits: Limits
   readonly #tail: Tail<S>
-  #queue: Waiting<S>[] = []
+  #queue: PendingOperation<S>[] = []
   /** Work that must have the journal for itself. */
   readonly #alone: (() => Promise<void>)[] = []
   #draining: Promise<void> | undefined
@@ -190,7 +180,7 @@ export class Replica<S> {
       await this.#alone.shift()?.()
       const waiting = this.#queue
       this.#queue = []
-      let rest: Waiting<S>[] = []
+      let rest: PendingOperation<S>[] = []
       try {
         rest = await this.#carryOut(waiting)
       } catch (error) {
@@ -204,7 +194,7 @@ export class Replica<S> {
   }
 
   /** Settles what it can in one group, and returns what has to go into a later one. */
-  async #carryOut(waiting: Waiting<S>[]): Promise<Waiting<S>[]> {
+  async #carryOut(waiting: PendingOperation<S>[]): Promise<PendingOperation<S>[]> {
     const tail = this.#tail
     const writes = waiting.some(({ operation }) => operation.readOnly !== true)
     let loadedNow = false
@@ -280,7 +270,12 @@ export class Replica<S> {
   }
 
   /** Part of a group stands. Settles what comes before the first record that does not; that one is refused, or tried again. */
-  async #settleSome(waiting: Waiting<S>[], plan: Plan<S>, placed: number, refusal: HoldfastError | undefined): Promise<Waiting<S>[]> {
+  async #settleSome(
+    waiting: PendingOperation<S>[],
+    plan: Plan<S>,
+    placed: number,
+    refusal: HoldfastError | undefined,
+  ): Promise<PendingOperation<S>[]> {
     await this.#tail.pull()
     await this.#tail.unsynced.sync()
     const stands = plan.planned.findIndex(({ place }) => place !== undefined && place.end > plan.group.at + placed)
@@ -296,7 +291,7 @@ export class Replica<S> {
   }
 
   /** Decides each operation on the state plus those before it, and builds the bytes. Nothing in here waits. */
-  #plan(waiting: readonly Waiting<S>[]): Plan<S> {
+  #plan(waiting: readonly PendingOperation<S>[]): Plan<S> {
     const { reducer } = this.#options
     const tail = this.#tail
     const group = new Group(tail.end, tail.prev)
@@ -354,14 +349,14 @@ export class Replica<S> {
   }
 
   /** What is known of a key in this incarnation, in the segment that is written to or in those before it. */
-  #known(item: Waiting<S>, key: KeyHash, state: S, kind?: 'operation'): KeyEntry | undefined {
+  #known(item: PendingOperation<S>, key: KeyHash, state: S, kind?: 'operation'): KeyEntry | undefined {
     const entry = this.#tail.keys.get(key, kind) ?? item.known.get(key)
     // By the state planned so far: an incarnation may begin in this very group.
     return entry !== undefined && entry.at >= this.#options.reducer.keysFrom(state) ? entry : undefined
   }
 
   /** The body of a record, or why there can be none. */
-  #encode(item: Waiting<S>, write: NonNullable<Decision<unknown>['write']>): Body | Error {
+  #encode(item: PendingOperation<S>, write: NonNullable<Decision<unknown>['write']>): Body | Error {
     const { id = item.id, at = item.at, type, payload, text, hashes, parent } = write
     const draft: Draft = { id, at, type, payload, text, hashes, parent }
     try {
@@ -378,7 +373,7 @@ export class Replica<S> {
     }
   }
 
-  #mustLookUp({ operation: { keys }, knownBefore }: Waiting<S>): boolean {
+  #mustLookUp({ operation: { keys }, knownBefore }: PendingOperation<S>): boolean {
     return keys !== undefined && keys.length > 0 && knownBefore !== this.#tail.segment
   }
 

@@ -6,6 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from './limits.ts'
+import { isEncrypted, type LineCipher, type Open } from './line-cipher.ts'
 import {
   type CheckpointDraft,
   type Draft,
@@ -16,7 +17,6 @@ import {
   type RecordType,
   type TextAround,
 } from './record.ts'
-import { isSealed, type Open, type Sealing } from './sealing.ts'
 
 /**
  * Every line begins behind one. It ends whatever a dead writer left behind the last newline, and the space spoils it: a torn or refused
@@ -59,7 +59,7 @@ export function hex(crc: number): string {
 }
 
 /** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. `sealing` must be ready. */
-export function encodeBody(draft: Draft, sealing?: Sealing): Body {
+export function encodeBody(draft: Draft, sealing?: LineCipher): Body {
   for (const field in draft.payload) {
     if (RESERVED.has(field)) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
   }
@@ -194,7 +194,7 @@ function copiesOf({ draft: { type } }: Body): number {
 }
 
 /** One checkpoint line, with its newline. `sealing` must be ready. */
-export function encodeCheckpoint(draft: CheckpointDraft, sealing?: Sealing): Buffer {
+export function encodeCheckpoint(draft: CheckpointDraft, sealing?: LineCipher): Buffer {
   const { base, id, at, prev, carries, unrooted = false } = draft
   const flag = unrooted ? { unrooted } : {}
   const { sealed, state } = sealing === undefined ? { sealed: undefined, state: draft.state } : sealing.state(draft)
@@ -323,7 +323,7 @@ export interface Line {
 
 /** A record as its line has it, opened if that can be done; undefined if it was sealed as something else. */
 export function openRecord(record: JournalRecord, { open }: Line): JournalRecord | undefined {
-  return open === undefined || !isSealed(record) ? record : open(record)
+  return open === undefined || !isEncrypted(record) ? record : open(record)
 }
 
 /**

@@ -8,8 +8,8 @@
  */
 
 import type { Logger } from 'pino'
+import { ChangeWaiter } from '../engine/change-waiter.ts'
 import type { Changes } from '../engine/port.ts'
-import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Held } from '../journal/replicas.ts'
 import { infoOf, type SessionInfo } from '../session/info.ts'
@@ -145,7 +145,7 @@ export class Followers {
 
   async #run(): Promise<void> {
     const { engine, clock } = this.#parts
-    const waiter = new Waiter(engine, clock, this.#stopping.signal)
+    const waiter = new ChangeWaiter(engine, clock, this.#stopping.signal)
     try {
       for (; !waiter.ended; await waiter.wait()) {
         if (this.#streams.size === 0) continue

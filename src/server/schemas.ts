@@ -216,9 +216,9 @@ export const StoredArchive = ArchiveWithSummary.extend({ messages: z.array(Store
 
 export const MessageRecord = z.object({ session_id: text, position: count, record: jsonObject }).openapi('MessageRecord')
 
-export const Happenings = z
+export const RecordPage = z
   .object({ records: z.array(z.object({ position: count, record: jsonObject })), before: count.nullable() })
-  .openapi('Happenings')
+  .openapi('RecordPage')
 
 const LeftOut = z.looseObject({ kind: text, reason: text })
 

@@ -1,7 +1,7 @@
 /** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
 import type { Counted } from '../record/fold.ts'
 import { hashKey, type KeyEntry, type KeyHash, type MadeIds } from '../record/keys.ts'
-import { isSealed } from '../record/sealing.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import { digestOf } from './json-text.ts'
 import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'
 
@@ -19,7 +19,7 @@ export function keysOf(counted: Counted): readonly KeyEntry[] {
 /** The messages of a record whose writer had given none of them an id. */
 export function madeIds({ record, at, end, crc }: Counted): MadeIds | undefined {
   const { type, id, messages, ids, keys } = record
-  if (type !== 'messages.appended' || ids !== undefined || (isSealed(record) && keys !== undefined)) return undefined
+  if (type !== 'messages.appended' || ids !== undefined || (isEncrypted(record) && keys !== undefined)) return undefined
   // One message alone is sealed as such.
   return { id, count: Array.isArray(messages) ? messages.length : 1, at, length: end - at, crc }
 }
@@ -36,7 +36,7 @@ export function sentKeys({ record, hashes, at, end, crc }: Counted): readonly Ke
   const add = (key: KeyHash, index: number, digest: string): void => {
     entries.push({ key, at, length: end - at, crc, index, digest })
   }
-  if (isSealed(record)) {
+  if (isEncrypted(record)) {
     // Its writer has listed them, with digests that say nothing without the key, so that nobody needs to open it for them.
     for (const [hash, index, blinded] of (record.keys as SealedKeys | undefined) ?? [])
       add(hash, index, blinded === '' ? NO_DIGEST : blinded)

@@ -11,8 +11,8 @@ import { Records } from '../journal/records.ts'
 import { reasonOf } from '../record/damage.ts'
 import type { Damaged, Verdict } from '../record/fold.ts'
 import { LEAD_IN } from '../record/line.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import { isWrittenTwice, type JsonObject } from '../record/record.ts'
-import { isSealed } from '../record/sealing.ts'
 import type { LostStretch } from '../session/damaged-places.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
@@ -103,11 +103,11 @@ class Witness {
 
   agrees(verdict: Verdict): boolean {
     if (verdict.kind === 'counted' && !verdict.carried) {
-      this.#state = this.#state === undefined || isSealed(verdict.record) ? undefined : sessionReducer.apply(this.#state, verdict)
+      this.#state = this.#state === undefined || isEncrypted(verdict.record) ? undefined : sessionReducer.apply(this.#state, verdict)
     }
     if (verdict.kind !== 'checkpoint') return false
     const before = this.#state
-    this.#state = isSealed(verdict.record) ? undefined : sessionReducer.restore(verdict.record.state as JsonObject)
+    this.#state = isEncrypted(verdict.record) ? undefined : sessionReducer.restore(verdict.record.state as JsonObject)
     return before !== undefined && this.#state !== undefined && isDeepStrictEqual(before, this.#state)
   }
 }

@@ -18,8 +18,8 @@ import { HoldfastError } from '../errors.ts'
 import { type Found, Records } from '../journal/records.ts'
 import { type ErasedLine, type ErasedPart, overwritten, type Path, partOf } from '../record/erasure.ts'
 import { decodeLine, type Line, readLine } from '../record/line.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import type { JournalRecord, Json, JsonObject } from '../record/record.ts'
-import { isSealed } from '../record/sealing.ts'
 import { isOn } from '../session/branch.ts'
 import type { Terms } from '../session/command.ts'
 import * as erasures from '../session/erasures.ts'
@@ -209,7 +209,7 @@ async function lineOf(journal: Journal, found: Found, paths: readonly Path[], ro
   for await (const line of inPlaceFirst(journal, found)) {
     const decoded = decodeLine(line.bytes)
     if (decoded.kind !== 'record' || decoded.record.pos !== found.at) continue
-    const parts = isSealed(decoded.record) ? await sealedParts(journal, line, decoded.record, paths, role) : partsOf(line, paths, role)
+    const parts = isEncrypted(decoded.record) ? await sealedParts(journal, line, decoded.record, paths, role) : partsOf(line, paths, role)
     return { at: found.at, record: found.record.id, old: decoded.crc, new: overwritten(line.bytes, parts).crc, parts }
   }
   throw new HoldfastError('UNAVAILABLE', 'A record went away while it was to be erased: the session was purged meanwhile. Try again.')

@@ -26,7 +26,7 @@ export interface TreeNode {
   readonly children: readonly TreeNode[]
 }
 
-export interface Begetting {
+export interface ForkRequest {
   readonly kind: 'fork' | 'child'
   readonly id: string | undefined
   readonly key: string | undefined
@@ -43,34 +43,34 @@ export interface Begetting {
 }
 
 /** Makes a session from another one, and returns its id. */
-export async function beget(
+export async function createFork(
   parent: Handle,
-  { kind, id, key, expect, when, message, born, description, inherit }: Begetting,
+  { kind, id, key, expect, when, message, born, description, inherit }: ForkRequest,
 ): Promise<string> {
   const { space, ids, clock } = parent.parts
   // Derived from the key, so that a call that is repeated makes one session.
   const made = (): string =>
     key === undefined ? ids.next(clock.now()) : hash('sha256', JSON.stringify([space, parent.id, kind, key]), 'hex').slice(0, 32)
-  const begotten = new Handle(parent.parts, id === undefined ? made() : checkId('The id of the new session', id))
-  if (begotten.id === parent.id) throw new HoldfastError('ALREADY_EXISTS', 'A session cannot come from itself. Choose another id.')
-  if (parent.parts.quotas !== undefined) await admitAmount(begotten, {})
-  const wanted = checkDescription(admit(parent.parts, begotten.id, 'description', description))
-  const terms = begotten.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
+  const fork = new Handle(parent.parts, id === undefined ? made() : checkId('The id of the new session', id))
+  if (fork.id === parent.id) throw new HoldfastError('ALREADY_EXISTS', 'A session cannot come from itself. Choose another id.')
+  if (parent.parts.quotas !== undefined) await admitAmount(fork, {})
+  const wanted = checkDescription(admit(parent.parts, fork.id, 'description', description))
+  const terms = fork.terms(kind, { of: parent.id, message, ...wanted }, key === undefined ? {} : { key })
   // The grant comes first: from then on nothing that the new session reaches is purged. If the process dies behind it, a grant is left
   // that nobody uses; repeating the call finds it, and `doctor` tells of it.
-  const granted = await parent.submit({ born, expect }, (full) => decide.grant(full, { session: begotten.id, kind, message }))
+  const granted = await parent.submit({ born, expect }, (full) => decide.grant(full, { session: fork.id, kind, message }))
   const from: Parent = { session: parent.id, kind, message }
-  const session = { space, session: begotten.id, from, ...inherit(granted), ...wanted }
+  const session = { space, session: fork.id, from, ...inherit(granted), ...wanted }
   try {
-    await begotten.submit({ ...terms, at: when }, (full) => decide.create(full, session))
+    await fork.submit({ ...terms, at: when }, (full) => decide.create(full, session))
   } catch (error) {
     const refused = error instanceof HoldfastError && error.outcome === 'none'
     // Somebody else may have made the same session from the same parent, on the strength of this very grant.
-    const used = refused && (await begotten.state()).parent?.session === parent.id
-    if (refused && !used && granted.placed !== undefined) await parent.submit({}, () => decide.release(begotten.id, granted.before.born))
+    const used = refused && (await fork.state()).parent?.session === parent.id
+    if (refused && !used && granted.placed !== undefined) await parent.submit({}, () => decide.release(fork.id, granted.before.born))
     throw error
   }
-  return begotten.id
+  return fork.id
 }
 
 /** How a session hangs on the one before. */

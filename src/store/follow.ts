@@ -3,9 +3,9 @@
  * hints make it quick; the journal itself is what it reads, so a missing hint costs a little time and nothing else.
  */
 
+import { ChangeWaiter } from '../engine/change-waiter.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Engine, Journal } from '../engine/port.ts'
-import { Waiter } from '../engine/waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import { lossError } from '../journal/loss.ts'
 import { type Found, Records } from '../journal/records.ts'
@@ -54,7 +54,7 @@ export async function* follow(
   end: Promise<number>,
   options: FollowOptions,
 ): AsyncGenerator<Change> {
-  const waiter = new Waiter(engine, clock, options.signal)
+  const waiter = new ChangeWaiter(engine, clock, options.signal)
   try {
     const reader = new ChangeReader(held, options.after ?? (options.fromStart === true ? 0 : await end))
     while (!waiter.ended) {

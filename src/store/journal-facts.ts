@@ -4,8 +4,8 @@ import { HoldfastError } from '../errors.ts'
 import { history } from '../journal/history.ts'
 import { isDamaged } from '../record/damage.ts'
 import type { ErasedLine } from '../record/erasure.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import type { JsonObject } from '../record/record.ts'
-import { isSealed } from '../record/sealing.ts'
 import type { MessageErased } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
@@ -28,7 +28,7 @@ export async function journalFacts(journal: Journal): Promise<JournalFacts> {
   let covered = 0
   const [from = 0] = segments
   for await (const { verdict, segment } of history(journal, { from, barrier: false })) {
-    if (verdict.kind === 'checkpoint' && !isSealed(verdict.record)) {
+    if (verdict.kind === 'checkpoint' && !isEncrypted(verdict.record)) {
       state = sessionReducer.restore(verdict.record.state as JsonObject)
       covered = segment
     } else if (verdict.kind === 'counted') {

@@ -107,14 +107,14 @@ async function sealed(
   const keys = engine.journal(engine.name(KEY_SPACE, keySession(1)))
   if (encryption === undefined && (await keys.segments()).length === 0) return { engine, keyring: undefined }
   // Loaded when it is wanted, as most stores are not encrypted.
-  const [{ Keyring: Keys }, { masterKeyOf }, { SealedEngine }] = await Promise.all([
+  const [{ Keyring: Keys }, { masterKeyOf }, { EncryptedEngine }] = await Promise.all([
     import('./keys/keyring.ts'),
     import('../encryption/master-key.ts'),
-    import('../encryption/sealed-engine.ts'),
+    import('../encryption/encrypted-engine.ts'),
   ])
   const given = encryption === undefined ? [] : [encryption.masterKey, ...(encryption.formerKeys ?? [])]
   const keyring = new Keys(given.map(masterKeyOf))
-  return { engine: new SealedEngine(engine, keyring, { indexed }), keyring }
+  return { engine: new EncryptedEngine(engine, keyring, { indexed }), keyring }
 }
 
 function isEngine(where: string | PostgresPlace | Engine): where is Engine {

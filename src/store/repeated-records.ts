@@ -4,8 +4,8 @@
  */
 import type { Journal } from '../engine/port.ts'
 import { history } from '../journal/history.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import type { JournalRecord } from '../record/record.ts'
-import { isSealed } from '../record/sealing.ts'
 import { messageId } from '../session/records.ts'
 
 /** Positions, the last one excluded. */
@@ -44,7 +44,7 @@ export async function repeatedRecords(
 
 /** Message ids and operation keys of a record. */
 function idsOf(record: JournalRecord): string[] {
-  if (isSealed(record)) return []
+  if (isEncrypted(record)) return []
   const { key, messages, ids } = record
   const found = typeof key === 'string' ? [`operation ${key}`] : []
   if (record.type === 'messages.appended' && Array.isArray(messages))

@@ -168,8 +168,8 @@ class Restore {
   async #opened(engine: Engine): Promise<Engine> {
     const { keyring, space } = this.#parts
     if (keyring === undefined || space === KEY_SPACE) return engine
-    const { SealedEngine } = await import('../encryption/sealed-engine.ts')
-    return new SealedEngine(engine, keyring, { indexed: false })
+    const { EncryptedEngine } = await import('../encryption/encrypted-engine.ts')
+    return new EncryptedEngine(engine, keyring, { indexed: false })
   }
 
   async #statusAfter(planned: readonly PlannedSegment[]): Promise<SessionStatus> {

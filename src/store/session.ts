@@ -26,14 +26,14 @@ import type { Chain } from './chain.ts'
 import { type DamageReport, damageOf } from './damage.ts'
 import { entriesToPut, putEntries, readEntries, readEntry, type StoredEntry } from './entries.ts'
 import { type EraseMessageOptions, erase } from './erase.ts'
-import { exchange } from './exchange.ts'
-import { beget, type TreeNode, treeOf } from './family.ts'
+import { createFork, type TreeNode, treeOf } from './family.ts'
 import { type Change, type FollowOptions, follow } from './follow.ts'
 import { Handle, noMessage, type WriteOptions, type Written, written } from './handle.ts'
-import { type Happenings, type HappeningsOptions, happenings } from './happenings.ts'
 import { idsOf } from './message-ids.ts'
 import type { StoreParts } from './parts.ts'
 import { recall } from './recall.ts'
+import { type RecordPage, type RecordPageOptions, recordPage } from './record-page.ts'
+import { replaceTail } from './replace-tail.ts'
 import { type Shared, type ShareOptions, share } from './shares.ts'
 import type { StoredMessage } from './stored-message.ts'
 import { type ArchiveInfo, archiveInfo, type CommitOptions, type Committed, commit, type WholeArchive, wholeArchive } from './tasks.ts'
@@ -127,7 +127,7 @@ export class Session {
    * Puts messages in place of the last ones, if those are still `last`, in one record; none instead takes them off. Refused with CONFLICT
    * otherwise. Nothing is destroyed, and `undo` returns.
    */
-  exchange(
+  replaceTail(
     last: readonly object[],
     messages: readonly object[],
     options: WriteOptions & Pick<AppendOptions, 'ids'> = {},
@@ -135,7 +135,7 @@ export class Session {
     const texts = messages.map((one) => this.#admitted(one))
     // What somebody said last was written as the opener admitted it.
     const expected = last.map((one) => this.#admitted(one))
-    return exchange(this.#handle, { last: expected, messages: texts, ids: idsOf(texts, options.ids) }, options)
+    return replaceTail(this.#handle, { last: expected, messages: texts, ids: idsOf(texts, options.ids) }, options)
   }
 
   #admitted(message: unknown): JsonText {
@@ -256,15 +256,15 @@ export class Session {
       const { title, tags, owner, workspace, metadata, policies } = before
       return { title, tags, owner, workspace, metadata, policies, ...inheritedFrom(this.id, before, located?.point ?? before.head) }
     }
-    const begetting = { kind: 'fork', id, key, expect, when, message: at ?? null, born: located?.born, description, inherit } as const
-    return new Session(this.#handle.parts, await beget(this.#handle, begetting))
+    const wanted = { kind: 'fork', id, key, expect, when, message: at ?? null, born: located?.born, description, inherit } as const
+    return new Session(this.#handle.parts, await createFork(this.#handle, wanted))
   }
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
   async child({ id, key, expect, when, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
     const inherit = ({ before: { owner, workspace } }: Outcome): object => ({ owner, workspace })
-    const begetting = { kind: 'child', id, key, expect, when, message: null, born: undefined, description, inherit } as const
-    return new Session(this.#handle.parts, await beget(this.#handle, begetting))
+    const wanted = { kind: 'child', id, key, expect, when, message: null, born: undefined, description, inherit } as const
+    return new Session(this.#handle.parts, await createFork(this.#handle, wanted))
   }
 
   /** This session with its forks and children, and theirs. */
@@ -354,10 +354,10 @@ export class Session {
   }
 
   /** What happened to this session, the last thing first, as its journal has it. */
-  async happenings(options: HappeningsOptions = {}): Promise<Happenings> {
+  async recordPage(options: RecordPageOptions = {}): Promise<RecordPage> {
     await this.#handle.liveState()
     const { replica, journal } = this.#handle.held
-    return happenings(journal, await replica.end(), options, replica.loss)
+    return recordPage(journal, await replica.end(), options, replica.loss)
   }
 
   /** What cannot be read in this session's journal, and where. Reads all of it. */

@@ -1,6 +1,6 @@
 /** Commits, their tasks and the archives that they make. */
 
-import { Waiter } from '../engine/waiter.ts'
+import { ChangeWaiter } from '../engine/change-waiter.ts'
 import { HoldfastError } from '../errors.ts'
 import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
@@ -138,7 +138,7 @@ export class Task {
   /** Waits until the summary and the memories are durable, so that every reader sees them. Rejects if the task fails or is cancelled. */
   async completed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ArchiveInfo> {
     const { engine, clock } = this.#handle.parts
-    const waiter = new Waiter(engine, clock, signal)
+    const waiter = new ChangeWaiter(engine, clock, signal)
     try {
       for (;;) {
         const archive = await this.#current()

@@ -9,8 +9,8 @@ import { Records } from '../journal/records.ts'
 import { isRest } from '../record/damaged-line.ts'
 import { type Counted, JournalFold } from '../record/fold.ts'
 import type { Line } from '../record/line.ts'
+import { isEncrypted } from '../record/line-cipher.ts'
 import { type Address, isWrittenTwice, type JournalRecord, type JsonObject } from '../record/record.ts'
-import { isSealed } from '../record/sealing.ts'
 import { apply } from '../session/fold.ts'
 import type { AcknowledgedDamage, DamageAcknowledged, MessageErased, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
@@ -200,7 +200,7 @@ export class LineCheck {
       at,
       length,
       prev: record.prev,
-      state: isSealed(record) ? undefined : sessionReducer.restore(record.state as JsonObject),
+      state: isEncrypted(record) ? undefined : sessionReducer.restore(record.state as JsonObject),
     }
     this.#before = { stretch: this.#stretch, witness, complete }
     this.#stretch = this.#stretch.next(witness, crc, complete)
@@ -244,7 +244,7 @@ export class LineCheck {
         place: { ...place, length: 0 },
         detail: `The record here follows one with the checksum ${record.prev}.`,
       }
-    if (isSealed(record)) this.#stretch.state = undefined
+    if (isEncrypted(record)) this.#stretch.state = undefined
     if (this.#stretch.state !== undefined) this.#stretch.state = apply(this.#stretch.state, counted)
     if (record.type === 'session.created') {
       const { space, session } = record as unknown as SessionCreated

@@ -79,17 +79,17 @@ async function shownOf(store: Store, id: string): Promise<unknown> {
     ...told,
     parent: info.parent,
     tasks: (await session.archives()).map(({ status: task, error }) => ({ task, error })),
-    happenings: await happeningsOf(session),
+    recordPage: await recordPagesOf(session),
     followed: await followed(session),
     exported: await exported(store, id),
   }
 }
 
 /** Page by page, so that a page ends everywhere. */
-async function happeningsOf(session: Session): Promise<string[]> {
+async function recordPagesOf(session: Session): Promise<string[]> {
   const ids: string[] = []
   for (let before: number | null | undefined; before !== null; ) {
-    const page = await session.happenings({ limit: 1, ...(before === undefined ? {} : { before }) })
+    const page = await session.recordPage({ limit: 1, ...(before === undefined ? {} : { before }) })
     ids.push(...page.records.map(({ record }) => `${record.type} ${record.id}`))
     before = page.before
   }
@@ -97,7 +97,7 @@ async function happeningsOf(session: Session): Promise<string[]> {
 }
 
 async function followed(session: Session): Promise<string[]> {
-  const [last] = (await session.happenings({ limit: 1 })).records
+  const [last] = (await session.recordPage({ limit: 1 })).records
   const ids: string[] = []
   for await (const { record } of session.follow({ fromStart: true })) {
     if (record.type !== 'segment.sealed') ids.push(`${record.type} ${record.id}`)

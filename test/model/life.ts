@@ -21,13 +21,13 @@ export const create = kind<Where & { readonly key?: string | undefined }>('creat
   model.version = await (await real.session(via, id)).version()
 })
 
-interface BegetArgs extends Where {
+interface ForkArgs extends Where {
   readonly as: string
   readonly at?: number | undefined
   readonly key?: string | undefined
 }
 
-export const fork = kind<BegetArgs>('fork', async ({ via, id, as, at, key }, naive, real) => {
+export const fork = kind<ForkArgs>('fork', async ({ via, id, as, at, key }, naive, real) => {
   const live = naive.live(id)
   const node = at === undefined ? live?.head : live && pick(live, at)
   const message = at === undefined ? null : (node?.id ?? 'nobody')
@@ -35,18 +35,18 @@ export const fork = kind<BegetArgs>('fork', async ({ via, id, as, at, key }, nai
   const told = session.fork({ id: as, ...(message === null ? {} : { at: message }), ...(key === undefined ? {} : { key }) })
   const outcome = await outcomeOf(told)
   if (message === 'nobody') return expect(outcome).toEqual({ code: 'NOT_FOUND' })
-  await begotten({ naive, real, via, id, as, key, outcome, kind: 'fork', message }, (model) => {
+  await created({ naive, real, via, id, as, key, outcome, kind: 'fork', message }, (model) => {
     model.inherit(live as NaiveSession, node)
     naive.forks.push({ from: live as NaiveSession, fork: model })
   })
 })
 
-export const child = kind<BegetArgs>('child', async ({ via, id, as, key }, naive, real) => {
+export const child = kind<ForkArgs>('child', async ({ via, id, as, key }, naive, real) => {
   const outcome = await outcomeOf((await real.session(via, id)).child({ id: as, ...(key === undefined ? {} : { key }) }))
-  await begotten({ naive, real, via, id, as, key, outcome, kind: 'child', message: null }, () => undefined)
+  await created({ naive, real, via, id, as, key, outcome, kind: 'child', message: null }, () => undefined)
 })
 
-interface Begotten extends BegetArgs {
+interface CreatedFork extends ForkArgs {
   readonly naive: Naive
   readonly real: Parameters<ReturnType<typeof child>['run']>[1]
   readonly outcome: { readonly code?: string | undefined }
@@ -54,8 +54,8 @@ interface Begotten extends BegetArgs {
   readonly message: string | null
 }
 
-async function begotten(
-  { naive, real, via, id, as, key, outcome, kind: how, message }: Begotten,
+async function created(
+  { naive, real, via, id, as, key, outcome, kind: how, message }: CreatedFork,
   begin: (model: NaiveSession) => void,
 ): Promise<void> {
   if (as === id) return expect(outcome).toEqual({ code: 'ALREADY_EXISTS' })

@@ -240,7 +240,7 @@ describe('whatever is sent', () => {
       '/sessions/{id}/messages',
       '/sessions/{id}/messages/batch',
       '/sessions/{id}/messages/group',
-      '/sessions/{id}/messages/exchange',
+      '/sessions/{id}/messages/replace-tail',
       '/sessions/{id}/commit',
       '/sessions/{id}/fork',
       '/sessions/{id}/shares',

@@ -55,7 +55,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'post /sessions/{id}/snapshots': { name: 'n' },
   'post /sessions/{id}/revert': { to: 'snapshot-of-a' },
   'post /sessions/{id}/usage': { model: 'm', input_tokens: 1, output_tokens: 1 },
-  'post /sessions/{id}/messages/exchange': { last: [{ role: 'user', content: 'x' }], messages: [] },
+  'post /sessions/{id}/messages/replace-tail': { last: [{ role: 'user', content: 'x' }], messages: [] },
   'put /sessions/{id}/messages/{mid}': { message: { role: 'user', content: 'mine now' } },
   'post /search/find': { query: SECRET },
   'post /search/search': { query: SECRET, session_id: 'session-of-a' },

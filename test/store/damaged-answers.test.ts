@@ -190,7 +190,7 @@ test('the records of a session come with what cannot be read between them, page 
   const session = await (await open()).session('s')
   const places: DamagedPlace[] = []
   for (let before: number | null | undefined; before !== null; ) {
-    const page = await session.happenings({ limit: 5, ...(before === undefined ? {} : { before }) })
+    const page = await session.recordPage({ limit: 5, ...(before === undefined ? {} : { before }) })
     places.push(...page.damage)
     before = page.before
   }

@@ -8,16 +8,16 @@ import { attempt } from '../shell/notices.tsx'
 import { Problem } from '../shell/problem.tsx'
 import { server } from '../shell/server.ts'
 
-type Happening = Awaited<ReturnType<Awaited<ReturnType<typeof server.session>>['happenings']>>['records'][number]
+type PageRecord = Awaited<ReturnType<Awaited<ReturnType<typeof server.session>>['recordPage']>>['records'][number]
 type Fields = Readonly<Record<string, unknown>>
 
 export function HistoryView({ id }: { readonly id: string }) {
   const [withMessages, setWithMessages] = useState(false)
   const { data, error, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
-    queryKey: ['session', id, 'happenings', withMessages],
+    queryKey: ['session', id, 'records', withMessages],
     initialPageParam: undefined as number | undefined,
     queryFn: async ({ pageParam }) =>
-      (await server.session(id)).happenings({ messages: withMessages, ...(pageParam === undefined ? {} : { before: pageParam }) }),
+      (await server.session(id)).recordPage({ messages: withMessages, ...(pageParam === undefined ? {} : { before: pageParam }) }),
     getNextPageParam: ({ before }) => before ?? undefined,
   })
   const records = data?.pages.flatMap((page) => page.records) ?? []
@@ -27,9 +27,9 @@ export function HistoryView({ id }: { readonly id: string }) {
         <input type="checkbox" checked={withMessages} onChange={(event) => setWithMessages(event.target.checked)} /> Messages too
       </label>
       <Problem error={error} />
-      <ol className="happenings">
-        {records.map((happening) => (
-          <Row key={happening.position} id={id} happening={happening} />
+      <ol className="records">
+        {records.map((entry) => (
+          <Row key={entry.position} id={id} entry={entry} />
         ))}
       </ol>
       {data !== undefined && records.length === 0 && !hasNextPage && <p className="dim">Nothing but messages so far.</p>}
@@ -42,10 +42,10 @@ export function HistoryView({ id }: { readonly id: string }) {
   )
 }
 
-function Row({ id, happening }: { readonly id: string; readonly happening: Happening }) {
+function Row({ id, entry }: { readonly id: string; readonly entry: PageRecord }) {
   const mayWrite = useMayWrite()
   const [isOpen, setOpen] = useState(false)
-  const { record, position } = happening
+  const { record, position } = entry
   const snapshot = record.type === 'snapshot.taken' ? String(record.name) : undefined
   const revert = (to: string): void =>
     void attempt(

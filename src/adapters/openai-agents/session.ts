@@ -92,7 +92,7 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
       transaction.type === 'append_items' ? [[], transaction.items] : [transaction.expectedSuffix, transaction.replacement]
     if (!Array.isArray(last) || !Array.isArray(items)) throw invalid('A transaction has arrays of items.')
     if (last.length === 0 && items.length === 0) return
-    await (await this.#session).exchange(kept(last), kept(items), { ids: 'new', key: keyOf(operationId) })
+    await (await this.#session).replaceTail(kept(last), kept(items), { ids: 'new', key: keyOf(operationId) })
   }
 
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
@@ -120,7 +120,7 @@ function mutate(items: readonly Json[], { callId, replacement }: SessionHistoryM
 /** Whether the last messages were still these. */
 async function exchanged(session: AdapterSession, last: readonly Json[], messages: readonly Json[]): Promise<boolean> {
   try {
-    await session.exchange(last as object[], messages as object[], { ids: 'new' })
+    await session.replaceTail(last as object[], messages as object[], { ids: 'new' })
     return true
   } catch (error) {
     if (hasReason(error, 'other messages')) return false

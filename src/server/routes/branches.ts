@@ -30,9 +30,9 @@ const fork = route({
     const owner = ownerFor(principal, body.owner)
     const of = await call.session()
     const options = { ...given({ id, title, tags, owner, workspace, metadata: metadata as JsonObject | undefined }), ...write }
-    const begotten = child === true ? await of.child(options) : await of.fork({ ...options, ...given({ at }) })
-    const version = await begotten.version()
-    return { result: { session_id: begotten.id, version, parent: of.id }, version }
+    const created = child === true ? await of.child(options) : await of.fork({ ...options, ...given({ at }) })
+    const version = await created.version()
+    return { result: { session_id: created.id, version, parent: of.id }, version }
   },
 })
 

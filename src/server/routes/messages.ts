@@ -131,9 +131,9 @@ interface GroupFields {
   readonly last?: readonly JsonObject[]
 }
 
-const exchange = route({
+const replaceTail = route({
   method: 'post',
-  path: '/sessions/{id}/messages/exchange',
+  path: '/sessions/{id}/messages/replace-tail',
   tag: 'messages',
   summary: 'Puts messages in place of the last ones, if those are still what the caller saw. Nothing is destroyed, and undo returns.',
   scope: 'write',
@@ -149,7 +149,7 @@ const exchange = route({
     const { messages, ids: wanted, last } = call.body as ReturnType<typeof checkGroup> & GroupFields
     if (!Array.isArray(last)) throw invalid('"last" must be an array.')
     const session = await call.session(last.length === 0 ? { creates: true } : {})
-    const written = await session.exchange(last, messages, { ...call.write, ...given({ ids: wanted }) })
+    const written = await session.replaceTail(last, messages, { ...call.write, ...given({ ids: wanted }) })
     if (!written.duplicate) call.parts.metrics.messages.inc(messages.length)
     return { result: writtenFields(session.id, written), version: written.version }
   },
@@ -309,7 +309,7 @@ export const messageRoutes: readonly Route[] = [
   append,
   appendBatch,
   appendGroup,
-  exchange,
+  replaceTail,
   list,
   show,
   record,

@@ -326,7 +326,7 @@ const restore = route({
   },
 })
 
-const happenings = route({
+const recordPage = route({
   method: 'get',
   path: '/sessions/{id}/records',
   tag: 'sessions',
@@ -338,12 +338,12 @@ const happenings = route({
     limit: schemas.number.max(1000).optional(),
     messages: z.enum(['include', 'exclude']).optional(),
   }),
-  result: schemas.Happenings,
+  result: schemas.RecordPage,
   handle: async (call) => {
     const { before, limit, messages } = call.query
     const session = await call.session()
     const wanted = given({ before, limit, messages: messages === 'exclude' ? false : undefined })
-    const { records, before: next, damage } = await session.happenings(wanted)
+    const { records, before: next, damage } = await session.recordPage(wanted)
     return { result: { records, before: next }, damage }
   },
 })
@@ -386,4 +386,4 @@ const acceptDamage = route({
   },
 })
 
-export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, happenings, damage, acceptDamage]
+export const sessionRoutes: readonly Route[] = [create, list, show, describe, configure, remove, restore, recordPage, damage, acceptDamage]

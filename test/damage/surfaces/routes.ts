@@ -86,7 +86,7 @@ const SPECS: Readonly<Record<string, RouteSpec>> = {
   'post /sessions/{id}/messages': { answers: WRITES, body: MESSAGE },
   'post /sessions/{id}/messages/batch': { answers: WRITES, body: { messages: [MESSAGE] } },
   'post /sessions/{id}/messages/group': { answers: WRITES, body: { messages: [MESSAGE] } },
-  'post /sessions/{id}/messages/exchange': { answers: WRITES, body: { last: [MESSAGE], messages: [MESSAGE] } },
+  'post /sessions/{id}/messages/replace-tail': { answers: WRITES, body: { last: [MESSAGE], messages: [MESSAGE] } },
   'put /sessions/{id}/messages/{mid}': { answers: WRITES_THE_LOST, body: { message: MESSAGE } },
   'put /sessions/{id}/entries': { answers: WRITES, body: { entries: [{ channel: 'c', key: 'k', value: 1 }] } },
   'patch /sessions/{id}': { answers: WRITES, body: { tags: ['a'] } },

@@ -4,7 +4,7 @@ import type { Mutant } from './mutants.ts'
 const FAMILY = 'src/store/family.ts'
 const RECORDS = 'src/journal/records.ts'
 
-const GRANT = 'await parent.submit({ born, expect }, (full) => decide.grant(full, { session: begotten.id, kind, message }))'
+const GRANT = 'await parent.submit({ born, expect }, (full) => decide.grant(full, { session: fork.id, kind, message }))'
 
 export const STORE_MUTANTS: readonly Mutant[] = [
   {
@@ -22,8 +22,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: FAMILY,
-        find: 'await begotten.submit({ ...terms, at: when }, (full) => decide.create(full, session))',
-        replace: `await begotten.submit({ ...terms, at: when }, (full) => decide.create(full, session))\n    ${GRANT}`,
+        find: 'await fork.submit({ ...terms, at: when }, (full) => decide.create(full, session))',
+        replace: `await fork.submit({ ...terms, at: when }, (full) => decide.create(full, session))\n    ${GRANT}`,
       },
     ],
   },

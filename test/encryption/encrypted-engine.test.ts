@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 import { CatalogDoor } from '../../src/catalog/door.ts'
+import { EncryptedEngine } from '../../src/encryption/encrypted-engine.ts'
 import { masterKeyOf } from '../../src/encryption/master-key.ts'
-import { SealedEngine } from '../../src/encryption/sealed-engine.ts'
 import { systemClock } from '../../src/engine/clock.ts'
 import { conformance } from '../../src/engine/conformance/index.ts'
 import { systemIds } from '../../src/engine/ids.ts'
@@ -16,7 +16,7 @@ import { Keyring } from '../../src/store/keys/keyring.ts'
 conformance(test, {
   open: async (keysOf) => {
     const keyring = new Keyring([masterKeyOf(Buffer.alloc(32, 1))])
-    const engine = new SealedEngine(openMemoryEngine({ keysOf }), keyring, { indexed: true })
+    const engine = new EncryptedEngine(openMemoryEngine({ keysOf }), keyring, { indexed: true })
     const shared = { engine, clock: systemClock, ids: systemIds }
     const catalog = new CatalogDoor({ ...shared, threaded: false })
     const replicas = new Replicas({ ...shared, reducer: sessionReducer, limits: LIMITS })

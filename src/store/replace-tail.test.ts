@@ -17,11 +17,11 @@ async function contents(session: Session): Promise<unknown[]> {
 test('messages take the place of the last ones, and undo returns', async () => {
   const session = await open()
   await session.append([say('a'), say('b'), say('c')])
-  await session.exchange([say('b'), say('c')], [say('x')])
+  await session.replaceTail([say('b'), say('c')], [say('x')])
   expect(await contents(session)).toEqual(['a', 'x'])
-  await session.exchange([say('x')], [])
+  await session.replaceTail([say('x')], [])
   expect(await contents(session)).toEqual(['a'])
-  await session.exchange([say('a')], [say('y')])
+  await session.replaceTail([say('a')], [say('y')])
   expect(await contents(session)).toEqual(['y'])
   for (let i = 0; i < 3; i++) await session.undo()
   expect(await contents(session)).toEqual(['a', 'b', 'c'])
@@ -29,22 +29,22 @@ test('messages take the place of the last ones, and undo returns', async () => {
 
 test('what is not at the end is not exchanged', async () => {
   const session = await open()
-  await expect(session.exchange([say('a')], [])).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(session.replaceTail([say('a')], [])).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await session.append([say('a'), say('b')])
   for (const last of [[say('a')], [say('z'), say('a'), say('b')], [say('b'), say('a')]]) {
-    await expect(session.exchange(last, [say('c')])).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'other messages' } })
+    await expect(session.replaceTail(last, [say('c')])).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'other messages' } })
   }
-  await expect(session.exchange([], [])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  await expect(session.replaceTail([], [])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   expect(await contents(session)).toEqual(['a', 'b'])
 })
 
 test('under its key it happens once, whatever stands at the end by then', async () => {
   const session = await open()
-  await session.exchange([], [say('a'), say('b')], { key: 'k1' })
-  expect(await session.exchange([say('b')], [say('c')], { key: 'k2' })).toMatchObject({ duplicate: false })
+  await session.replaceTail([], [say('a'), say('b')], { key: 'k1' })
+  expect(await session.replaceTail([say('b')], [say('c')], { key: 'k2' })).toMatchObject({ duplicate: false })
   await session.append(say('d'))
-  expect(await session.exchange([say('b')], [say('c')], { key: 'k2' })).toMatchObject({ duplicate: true })
-  await expect(session.exchange([say('d')], [say('c')], { key: 'k2' })).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(await session.replaceTail([say('b')], [say('c')], { key: 'k2' })).toMatchObject({ duplicate: true })
+  await expect(session.replaceTail([say('d')], [say('c')], { key: 'k2' })).rejects.toMatchObject({ code: 'CONFLICT' })
   expect(await contents(session)).toEqual(['a', 'c', 'd'])
 })
 
@@ -52,8 +52,8 @@ test('a message with another content by now is not the one that was seen', async
   const session = await open()
   const { id } = await session.append(say('a'))
   await session.replace(id, say('b'))
-  await expect(session.exchange([say('a')], [])).rejects.toMatchObject({ code: 'CONFLICT' })
-  await session.exchange([say('b')], [say('c')])
+  await expect(session.replaceTail([say('a')], [])).rejects.toMatchObject({ code: 'CONFLICT' })
+  await session.replaceTail([say('b')], [say('c')])
   expect(await contents(session)).toEqual(['c'])
 })
 
@@ -63,7 +63,7 @@ test('messages that an archive holds and those of a fork’s past can be exchang
   await session.commit()
   const fork = await session.fork()
   for (const one of [session, fork]) {
-    await one.exchange([say('b')], [say('c')])
+    await one.replaceTail([say('b')], [say('c')])
     expect(await contents(one)).toEqual(['a', 'c'])
   }
 })

@@ -16,7 +16,7 @@ import { type Point, type SessionState, START } from '../session/state.ts'
 import { type Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { Transcript } from './transcript.ts'
 
-interface Exchanged {
+interface ReplacedTail {
   readonly last: readonly JsonText[]
   readonly messages: readonly JsonText[]
   readonly ids: readonly (string | null)[] | undefined
@@ -29,12 +29,13 @@ interface Seen {
   readonly state: SessionState
 }
 
-export async function exchange(handle: Handle, { last, messages, ids }: Exchanged, options: WriteOptions): Promise<Written> {
+export async function replaceTail(handle: Handle, { last, messages, ids }: ReplacedTail, options: WriteOptions): Promise<Written> {
   const most = LIMITS.messagesPerRecord
-  if (messages.length > most || last.length > most) throw invalid(`One call exchanges at most ${most} messages.`)
+  if (messages.length > most || last.length > most) throw invalid(`One call replaces at most ${most} messages.`)
   if (messages.length === 0 && last.length === 0)
-    throw invalid('There is nothing to exchange: give the last messages, or new ones, or both.')
+    throw invalid('There is nothing to replace: give the last messages, or new ones, or both.')
   const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+  // This word is in the digests of calls that were made before: it stays.
   const terms = handle.terms('exchange', { last, messages, ids: ids ?? null }, options)
   if (last.length === 0) return written(await handle.submitCreating(terms, (full) => append(full, { messages, ids, tokens })))
   for (;;) {

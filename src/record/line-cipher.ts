@@ -14,7 +14,7 @@
  */
 import type { CheckpointDraft, Draft, JournalRecord, JsonObject } from './record.ts'
 
-export interface Sealing {
+export interface LineCipher {
   /** Undefined if everything is at hand that `payload` and `state` need; otherwise resolves once it is. UNREADABLE if there is no such key. */
   ready(): Promise<void> | undefined
   /** The fields of a record, as JSON without brackets, that take the place of its payload, whose JSON is `text`. */
@@ -32,6 +32,6 @@ export interface Sealing {
 export type Open = (record: JournalRecord) => JournalRecord | undefined
 
 /** Whether a record is one that nobody has opened. */
-export function isSealed(record: JournalRecord): boolean {
+export function isEncrypted(record: JournalRecord): boolean {
   return record.sealed !== undefined
 }

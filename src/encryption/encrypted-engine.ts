@@ -8,13 +8,13 @@ import { JournalWrapper } from '../engine/journal-wrapper.ts'
 import type { Changes, Chunk, Engine, Journal, Oddity, Supports } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
+import type { LineCipher, Open } from '../record/line-cipher.ts'
 import type { CheckpointDraft, Draft } from '../record/record.ts'
-import type { Open, Sealing } from '../record/sealing.ts'
 import { NO_DIGEST } from '../session/keys.ts'
 import type { DataKeys } from './data-keys.ts'
 import type { SessionKey } from './session-key.ts'
 
-export class SealedEngine implements Engine {
+export class EncryptedEngine implements Engine {
   readonly supports: Supports
   readonly inspect?: (name?: string) => AsyncIterable<Oddity>
   readonly rederive?: (name: string) => Promise<void>
@@ -45,7 +45,7 @@ export class SealedEngine implements Engine {
 
   journal(name: string): Journal {
     const journal = this.#inner.journal(name)
-    return this.#keyring.isOwn(name) ? journal : new SealedJournal(journal, this.#keyring)
+    return this.#keyring.isOwn(name) ? journal : new EncryptedJournal(journal, this.#keyring)
   }
 
   names(space?: string): AsyncIterable<string> {
@@ -75,7 +75,7 @@ const SEALED = /"sealed":"([0-9a-f]{32})"/
 /** Lines that are never sealed, and say nothing that a key is needed for. */
 const UNSEALED = /"type":"segment\.sealed"/
 
-class SealedJournal extends JournalWrapper {
+class EncryptedJournal extends JournalWrapper {
   readonly #keyring: DataKeys
   /** Segments with lines from before the store was encrypted: id files have their digests as they are. */
   readonly #mixed = new Set<number>()
@@ -105,11 +105,13 @@ class SealedJournal extends JournalWrapper {
     if (found.every((entry) => entry === undefined || entry.digest === NO_DIGEST)) return found
     const key = await this.#keyring.current(this.name, false)
     if (key === undefined) return found
-    return Promise.all(found.map(async (entry) => (entry !== undefined && (await this.#isSealed(entry)) ? key.unblindEntry(entry) : entry)))
+    return Promise.all(
+      found.map(async (entry) => (entry !== undefined && (await this.#isEncrypted(entry)) ? key.unblindEntry(entry) : entry)),
+    )
   }
 
   /** Whether the line of a key is sealed, and so its digest blinded: what was written before the store was encrypted is not. */
-  async #isSealed({ at, length, digest }: KeyEntry): Promise<boolean> {
+  async #isEncrypted({ at, length, digest }: KeyEntry): Promise<boolean> {
     if (digest === NO_DIGEST) return false
     const segment = (await this.inner.segments()).findLast((first) => first <= at)
     const [line] = segment === undefined ? [] : ((await this.inner.read(segment, at, length))?.lines ?? [])
@@ -149,7 +151,7 @@ function headOf({ bytes }: Line): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1')
 }
 
-function sealingOf(journal: string, keyring: DataKeys): Sealing {
+function sealingOf(journal: string, keyring: DataKeys): LineCipher {
   let key: SessionKey | undefined
   const required = (): SessionKey => {
     if (key === undefined) throw new TypeError('Nothing can be sealed before the key is there.')

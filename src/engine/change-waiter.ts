@@ -6,7 +6,7 @@ import type { Engine } from './port.ts'
 const POLL_MS = 1000
 
 /** Sleeps until something may have changed. */
-export class Waiter {
+export class ChangeWaiter {
   readonly #clock: Clock
   readonly #signal: AbortSignal | undefined
   readonly #stop: () => void

@@ -7,7 +7,7 @@ import { checkCount } from '../session/check.ts'
 import type { DamagedPlace } from './damage.ts'
 import { lostIn } from './damage-scan.ts'
 
-export interface HappeningsOptions {
+export interface RecordPageOptions {
   /** Only what stands before this position; from the end unless told. */
   readonly before?: number
   /** How many at most; 100 unless told. */
@@ -16,7 +16,7 @@ export interface HappeningsOptions {
   readonly messages?: boolean
 }
 
-export interface Happenings {
+export interface RecordPage {
   readonly records: readonly { readonly position: number; readonly record: JournalRecord }[]
   /** Go on before this position; null if there is nothing. */
   readonly before: number | null
@@ -30,7 +30,7 @@ const MOST = 1000
 /** What the store writes for itself. */
 const OWN = new Set(['segment.sealed', 'checkpoint'])
 
-export async function happenings(journal: Journal, end: number, options: HappeningsOptions, loss?: Loss): Promise<Happenings> {
+export async function recordPage(journal: Journal, end: number, options: RecordPageOptions, loss?: Loss): Promise<RecordPage> {
   const page = await readPage(journal, end, options)
   if (loss === undefined || !lacks(page, options.before, loss)) return page
   return { ...page, damage: [...page.damage, { position: loss.from, count: null, reason: loss.as }] }
@@ -40,15 +40,15 @@ export async function happenings(journal: Journal, end: number, options: Happeni
  * Whether a page lacks what vanished, and does not report it yet: no line shows it. What vanished after the last record is newer than every record
  * that is left, so the first page lacks it.
  */
-function lacks({ damage, before: first }: Happenings, before: number | undefined, { from, to }: Loss): boolean {
+function lacks({ damage, before: first }: RecordPage, before: number | undefined, { from, to }: Loss): boolean {
   const isCovered = from >= (first ?? 0) && from < (before ?? Number.POSITIVE_INFINITY)
   return isCovered && !damage.some(({ position }) => position >= from && position < to)
 }
 
-async function readPage(journal: Journal, end: number, options: HappeningsOptions): Promise<Happenings> {
+async function readPage(journal: Journal, end: number, options: RecordPageOptions): Promise<RecordPage> {
   const { before = end, limit = 100, messages = true } = options
   checkCount('The limit', limit, MOST)
-  const records: Happenings['records'][number][] = []
+  const records: RecordPage['records'][number][] = []
   let looked = 0
   const last = Math.min(before, end) - 1
   for await (const { record, at } of new Records(journal).backward(0, last)) {
@@ -73,6 +73,6 @@ async function damageIn(journal: Journal, from: number, to: number): Promise<Dam
 }
 
 /** Without the digest that opens a share. */
-function shown({ token: _, ...record }: JournalRecord, position: number): Happenings['records'][number] {
+function shown({ token: _, ...record }: JournalRecord, position: number): RecordPage['records'][number] {
   return { position, record: record as JournalRecord }
 }

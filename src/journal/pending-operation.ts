@@ -4,10 +4,11 @@ import { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Body, Place } from '../record/line.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
-import type { JsonObject } from '../record/record.ts'
+import type { JsonObject, SealReason } from '../record/record.ts'
+import type { PlacedGroup } from './placed-group.ts'
 
 /** A caller that waits. `R` is whatever its operation answers. */
-export interface Waiting<S> {
+export interface PendingOperation<S> {
   readonly operation: Operation<S, unknown>
   readonly id: string
   readonly at: string
@@ -26,16 +27,24 @@ export const NOTHING_KNOWN: ReadonlyMap<KeyHash, KeyEntry> = new Map()
 
 /** What one waiting operation comes to, if the group stands. */
 export interface Planned<S> {
-  readonly waiting: Waiting<S>
+  readonly waiting: PendingOperation<S>
   readonly decision: Decision<unknown>
   /** Of its record; undefined if it writes none. */
   readonly place: Place | undefined
 }
 
+/** What one write holds. */
+export interface Plan<S> extends PlacedGroup<S> {
+  readonly planned: readonly Planned<S>[]
+  readonly urgent: boolean
+  /** Nothing can be planned before a segment was begun for this reason. */
+  readonly opens?: SealReason
+}
+
 /**
  * Tells everybody, but for those who only read while others could not write: a full disk can be read. Returns those who go on waiting.
  */
-export function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): Waiting<S>[] {
+export function rejectWith<S>(error: unknown, waiting: readonly PendingOperation<S>[]): PendingOperation<S>[] {
   const readers = waiting.filter(({ operation }) => operation.readOnly === true)
   const kept = error instanceof HoldfastError && error.outcome === 'none' && readers.length < waiting.length ? readers : []
   for (const item of waiting) if (!kept.includes(item)) item.reject(error)
@@ -43,7 +52,7 @@ export function rejectWith<S>(error: unknown, waiting: readonly Waiting<S>[]): W
 }
 
 /** A mistake inside one operation is told to its caller and stops no other. */
-export function decide<S>(item: Waiting<S>, state: S, known: Known): Decision<unknown> {
+export function decide<S>(item: PendingOperation<S>, state: S, known: Known): Decision<unknown> {
   try {
     return item.operation.decide(state, known)
   } catch (error) {
@@ -66,7 +75,7 @@ export function settle<S>({ waiting, decision, place }: Planned<S>): void {
 }
 
 /** Looks up the keys of some operations in the segments before `segment`, from a position on. */
-export async function lookUp<S>(journal: Journal, asking: readonly Waiting<S>[], from: number, segment: number): Promise<void> {
+export async function lookUp<S>(journal: Journal, asking: readonly PendingOperation<S>[], from: number, segment: number): Promise<void> {
   const keys = asking.flatMap(({ operation }) => operation.keys ?? [])
   const found = from < segment ? await journal.lookup(keys, from, segment) : []
   let i = 0

@@ -1,0 +1,18 @@
+import type { Clock } from '../engine/clock.ts'
+import type { Ids } from '../engine/ids.ts'
+import type { Journal } from '../engine/port.ts'
+import type { Counted } from '../record/fold.ts'
+import type { Limits } from '../record/limits.ts'
+import type { IsNamed } from './loss.ts'
+import type { Reducer } from './reducer.ts'
+
+export interface ReplicaOptions<S> {
+  readonly journal: Journal
+  readonly reducer: Reducer<S>
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Is told of every record that is read, in order. */
+  readonly witness?: ((counted: Counted) => void) | undefined
+  readonly isNamed?: IsNamed | undefined
+  readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>
+}
