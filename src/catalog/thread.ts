@@ -1,4 +1,4 @@
-/** A thread of the catalog, or one that reads for it: opens the files of the store, and answers until it is told to close. Started by threaded.ts. */
+/** A thread of the catalog, or one that reads for it: opens the files of the store, and answers until it is asked to close. Started by threaded.ts. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../engine/clock.ts'
 import { systemIds } from '../engine/ids.ts'

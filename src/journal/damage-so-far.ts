@@ -39,7 +39,7 @@ export class DamageSoFar {
     if (this.places.length < MOST) this.places.push({ segment, at, length, as, checksum, isMissed })
   }
 
-  /** Something is missing that the engine knows of, or the journal belongs to another session. */
+  /** The engine found something to be missing, or the journal belongs to another session. */
   addLoss({ from, to, as }: Loss, segments: readonly number[]): void {
     this.places.push({ segment: segments.findLast((segment) => segment <= from) ?? 0, at: from, length: to - from, as })
   }

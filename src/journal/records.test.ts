@@ -77,7 +77,7 @@ describe('records between two positions', () => {
   test.each([
     ['those that rotted are missing', false],
     ['those that rotted are found where they are carried', true],
-  ])('come in order, forwards and backwards, whatever their size: %s', async (_, carries) => {
+  ])('come in order, forwards and backwards, at any size: %s', async (_, carries) => {
     await fc.assert(
       fc.asyncProperty(rows, fc.nat(30), fc.nat(30), async (segments, a, b) => {
         const { journal, records } = await make(segments, carries)

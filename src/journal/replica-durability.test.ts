@@ -351,7 +351,7 @@ describe('a seal that says what may not be on the disk', () => {
     expect(await inner.segments()).toEqual([0])
   }
 
-  test('is not read past: whoever shows the lines in front of it carries them first', async () => {
+  test('is not read past: a reader carries the lines before it first, and shows them then', async () => {
     await sealedAndDied()
     expect((await elsewhere().read()).state).toEqual(['before', 'suspect'])
     const segments = await inner.segments()

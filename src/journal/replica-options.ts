@@ -11,7 +11,7 @@ export interface ReplicaOptions<S> {
   readonly reducer: Reducer<S>
   readonly clock: Clock
   readonly ids: Ids
-  /** Is told of every record that is read, in order. */
+  /** Called with each record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
   readonly isNamed?: IsNamed | undefined
   readonly limits?: Partial<Pick<Limits, 'segmentBytes' | 'groupTargetBytes' | 'races' | 'queueLength'>>

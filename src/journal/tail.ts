@@ -24,7 +24,7 @@ interface TailOptions {
   /** False for who needs no keys. */
   readonly readsKeys?: boolean
   readonly isNamed?: IsNamed | undefined
-  /** Is told of every record that is read, in order. */
+  /** Called with each record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
 }
 

@@ -8,6 +8,6 @@ export interface TextQuery {
 
 export interface Term {
   readonly forms: readonly string[]
-  /** The last word may go on. */
+  /** The last word may be the start of a longer one. */
   readonly prefix: boolean
 }

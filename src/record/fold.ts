@@ -120,7 +120,7 @@ export class JournalFold {
   #successor: number
   /** The last checkpoint, while lines that it carries are missing. */
   #candidate: { readonly record: JournalRecord; readonly crc: string; readonly length: number; readonly carries: number } | undefined
-  /** Positions and checksums of the lines carried behind it. */
+  /** Positions and checksums of the lines that it carries. */
   #carried = new Map<number, string>()
   #ids = new Set<string>()
   /** Whether a record was placed in this segment or one before it. */

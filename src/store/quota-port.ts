@@ -17,10 +17,10 @@ export interface QuotaUsage {
   readonly bytes: number
 }
 
-/** Is told of everything that is refused: by which limit, and whose. */
+/** Called for each refusal: by which limit, and whose. */
 export type QuotaRefused = (limit: keyof Quota, of: 'space' | 'key') => void
 
-/** What somebody is about to add. */
+/** What a caller is about to add. */
 export interface Wanted {
   readonly sessions?: number
   readonly messages?: number

@@ -11,11 +11,11 @@ import type { StoreParts } from './parts.ts'
 
 /** What is not named is kept for ever. */
 export interface RetentionPolicy {
-  /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise; none unless told. */
+  /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise. Defaults to none. */
   readonly deleteIdleAfterMs?: number
-  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories; none unless told. */
+  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories. Defaults to none. */
   readonly dropArchivesAfterMs?: number
-  /** Purges what was deleted so long ago; nothing unless told. */
+  /** Purges what was deleted so long ago. Defaults to nothing. */
   readonly purgeDeletedAfterMs?: number
 }
 

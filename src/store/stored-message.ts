@@ -11,7 +11,7 @@ export interface StoredMessage {
   readonly archive: number | null
   /** Whether its content is not the first one. */
   readonly replaced: boolean
-  /** Its content is gone for good, and so is everything that it was before. */
+  /** Its content was erased, with every earlier content that it had. */
   readonly erased?: boolean
   readonly message: JsonObject
 }

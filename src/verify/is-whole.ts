@@ -15,7 +15,7 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
   return held.every((problem) => isAcknowledged(lines, problem, state))
 }
 
-/** Whether somebody took note of a problem, or accepted a loss that it is part of. */
+/** Whether a person has acknowledged a problem, or accepted a loss that it is part of. */
 export function isAcknowledged({ acknowledged }: LineCheck, problem: Problem, state?: SessionState): boolean {
   const finding = findingOf('', problem)
   return acknowledged.some((known) => isSame(known, finding)) || (state?.accepted ?? []).some((gap) => isInside(gap, problem.place))

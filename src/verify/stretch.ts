@@ -167,7 +167,7 @@ function endOf(spoiled: Spoiled | undefined): number | undefined {
   return spoiled === undefined ? undefined : spoiled.at + spoiled.length
 }
 
-/** That a session is purged is said by a seal, whose loss alone costs nothing. What the session held is gone from the state then. */
+/** That a session is purged is said by a seal, whose loss alone costs nothing. The state after a purge no longer has what the session held. */
 function isSame(state: SessionState, other: SessionState): boolean {
   return other.purged ? state.version === other.version : isDeepStrictEqual(asRemembered(state, other), other)
 }

@@ -12,7 +12,7 @@ import { sessionReducer } from '../../src/session/reducer.ts'
 import { finishErasures } from '../../src/store/erase.ts'
 import { Keyring } from '../../src/store/keys/keyring.ts'
 
-// What stands in front of an engine is one: lines of whoever does not seal go through it as they are.
+// An engine that encrypts for another engine is one itself: it passes on lines that are not encrypted.
 conformance(test, {
   open: async (keysOf) => {
     const keyring = new Keyring([masterKeyOf(Buffer.alloc(32, 1))])

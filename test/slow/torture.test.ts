@@ -7,7 +7,7 @@ import { forget, torture } from '../torture/torture.ts'
 requirePlatform('compiler')
 const DURATION_MS = 30_000
 
-test.each(['files', 'postgres'])('one history explains what every client of a tortured store was told: %s', async (store) => {
+test.each(['files', 'postgres'])('one history explains every answer to the clients of a tortured store: %s', async (store) => {
   const seed = Math.floor(Math.random() * 2 ** 32)
   const tortured = await torture({ store, seed, durationMs: DURATION_MS, tell: () => undefined })
   onTestFinished(() => forget(tortured))

@@ -10,8 +10,8 @@ export interface McpOptions {
   readonly version: string
   /** Whether agents may also append, fork and commit. */
   readonly allowWrite: boolean
-  /** Whether the connection lasts, so that changes can be told. */
+  /** Whether the connection lasts, so that changes can be sent over it. */
   readonly live: boolean
-  /** Is told what a tool has written to. */
+  /** Called with what a tool has written to. */
   readonly wrote?: (tool: string, session: string) => void
 }
