@@ -27,7 +27,18 @@ test('messages take the place of the last ones, and undo returns', async () => {
   expect(await contents(session)).toEqual(['a', 'b', 'c'])
 })
 
-test('what is not at the end is not exchanged', async () => {
+test.each([
+  [1, []],
+  ['b', []],
+  [[], {}],
+  [undefined, undefined],
+])('replaceTail refuses what is no array of messages: %j, %j', async (last, messages) => {
+  const session = await (await openStore('memory:')).create({ id: 'a' })
+  const call = session.replaceTail(last as never, messages as never)
+  await expect(call).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+})
+
+test('what is not at the end is not replaced', async () => {
   const session = await open()
   await expect(session.replaceTail([say('a')], [])).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await session.append([say('a'), say('b')])

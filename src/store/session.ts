@@ -127,11 +127,13 @@ export class Session {
    * Puts messages in place of the last ones, if those are still `last`, in one record; none instead takes them off. Refused with CONFLICT
    * otherwise. Nothing is destroyed, and `undo` returns.
    */
-  replaceTail(
+  async replaceTail(
     last: readonly object[],
     messages: readonly object[],
     options: WriteOptions & Pick<AppendOptions, 'ids'> = {},
   ): Promise<Written> {
+    if (!Array.isArray(last) || !Array.isArray(messages))
+      throw invalid('replaceTail takes two arrays of messages: the last ones as they were read, and the new ones.')
     const texts = messages.map((one) => this.#admitted(one))
     // What somebody said last was written as the opener admitted it.
     const expected = last.map((one) => this.#admitted(one))
