@@ -24,7 +24,7 @@ import { infoOf } from '../session/info.ts'
 import type { CommitFinished } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { type Archive, INITIAL, type SessionState } from '../session/state.ts'
-import { isWhole } from '../verify/is-whole.ts'
+import { isWhole } from '../verify/session-problems.ts'
 import { MessageReader } from './message-reader.ts'
 
 /** What looks at sessions: an examiner, or one in another thread. */

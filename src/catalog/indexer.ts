@@ -8,7 +8,7 @@
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
 import { KEY_SPACE, STORE_SPACE, spaceName } from '../engine/names.ts'
-import type { Engine } from '../engine/port.ts'
+import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
 import { Examiner, type Examining, type Look, sideBySide } from './examiner.ts'
@@ -212,7 +212,7 @@ export class Indexer {
     const texts = await examining.texts(asked)
     const unread = asked.filter((_, i) => texts[i] === undefined).map(({ name }) => name)
     for (const name of unread) this.#stuck.add(name)
-    await this.lookAtShort(unread)
+    await this.lookAtChanged(unread)
     return texts.filter((text) => text !== undefined)
   }
 
@@ -248,23 +248,32 @@ export class Indexer {
     await this.#look([...damaged, ...doubted].filter(isCatalogued), this.#examiner, 'damaged')
   }
 
-  /** Looks once more at those sessions whose journals are shorter than they were, but for those that it compared just now. True if there are such. */
-  async lookAtShort(all: readonly string[], { withinMs = 0 }: { readonly withinMs?: number } = {}): Promise<boolean> {
+  /**
+   * Looks once more at those sessions whose files have changed and nobody has announced it: they were cut, or others took their place. Those that it
+   * compared just now are left out. True if there are such.
+   */
+  async lookAtChanged(all: readonly string[], { withinMs = 0 }: { readonly withinMs?: number } = {}): Promise<boolean> {
     const now = this.#clock.monotonicMs()
     const names = all.filter((name) => now - (this.#compared.get(name) ?? Number.NEGATIVE_INFINITY) >= withinMs)
     if (names.length === 0) return false
     if (this.#compared.size > MOST_COMPARED) this.#compared.clear()
     for (const name of names) this.#compared.set(name, now)
     const known = await this.catalog.known(names)
-    const isShort = async (name: string, index: number): Promise<boolean> => {
-      const { status, mark } = known[index] ?? {}
-      const journal = status === 'ok' && mark !== undefined ? this.#engine.journal(name) : undefined
-      return ((await journal?.reach?.()) ?? Number.POSITIVE_INFINITY) < (mark?.end ?? 0)
-    }
-    const found = await Promise.all(names.map(isShort))
-    const short = names.filter((_, i) => found[i])
-    await this.#look(short, this.#examiner, 'damaged')
-    return short.length > 0
+    const changes = await sideBySide([...names.entries()], ([i, name]) => this.#unannounced(name, known[i]))
+    const those = (change: 'lost' | 'grown'): string[] => names.filter((_, i) => changes[i] === change)
+    await this.#look(those('lost'), this.#examiner, 'damaged')
+    await this.#look(those('grown'), this.#examiner)
+    return changes.some((change) => change !== undefined)
+  }
+
+  /** A journal that is longer may be another session's. One that is as long is compared with its watermark, which costs one small read. */
+  async #unannounced(name: string, known: Known | undefined): Promise<'lost' | 'grown' | undefined> {
+    if (known?.status !== 'ok') return undefined
+    const journal = this.#engine.journal(name)
+    const end = await journal.reach?.()
+    if (end === undefined) return undefined
+    if (end > known.mark.end) return 'grown'
+    return end < known.mark.end || (await isGone(journal)) ? 'lost' : undefined
   }
 
   /** Puts the rows of some sessions. */
@@ -310,6 +319,15 @@ export class Indexer {
       if (error instanceof HoldfastError && error.code !== 'CLOSED') return false
       throw error
     }
+  }
+}
+
+async function isGone(journal: Journal): Promise<boolean> {
+  try {
+    return (await journal.vanished?.()) !== undefined
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'UNREADABLE') return true
+    throw error
   }
 }
 

@@ -80,7 +80,7 @@ export class CatalogService implements CatalogRequests {
       let rows = await catalog.list(query)
       // Bytes that vanished were never announced.
       if (
-        await indexer.lookAtShort(
+        await indexer.lookAtChanged(
           rows.map(({ name }) => name),
           { withinMs: COMPARE_MS },
         )

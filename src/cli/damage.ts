@@ -1,12 +1,10 @@
 /** `accept-damage`, and the warning of every command whose answer lacks something that was written. */
-import type { SessionApi } from '../client/api.ts'
-import { sessionWords, shellWord } from '../journal/command-words.ts'
+import { shellWord } from '../journal/command-words.ts'
 import type { DamagedPlace } from '../store/damage.ts'
 import { acceptedFields, damageText, placeFields } from '../wire/damage.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
-import { plural } from './plural.ts'
 import { inLine } from './terminal.ts'
 
 /**
@@ -37,30 +35,12 @@ export async function acceptDamage(context: Context, [id]: [string], { key, expe
   const { out } = context
   const session = await (await context.write()).session(id)
   const done = await session.acceptDamage(given({ key, expect }))
-  const { session_id, version, accepted } = acceptedFields(id, done)
-  if (out.json || accepted.length > 0) await out.result({ session_id, version, accepted }, () => done.accepted.map(lineOf).join('\n'))
+  const fields = acceptedFields(id, done)
+  if (out.json || done.accepted.length > 0) await out.result(fields, () => done.accepted.map(lineOf).join('\n'))
   if (out.json) return
-  out.note(done.duplicate ? await whyNothing(context, session, done.accepted) : `"${id}" continues. Reads report the gap as accepted.`)
-}
-
-/** Why there was nothing to accept. */
-async function whyNothing({ space, isRemote }: Context, session: SessionApi, accepted: readonly DamagedPlace[]): Promise<string> {
-  const { id } = session
-  const damage = await session.damage()
-  const open = damage.filter(
-    ({ kind, segment, offset }) => kind !== 'torn' && !accepted.some(({ position }) => position === segment + offset),
-  ).length
-  const before = accepted.length > 0 ? ` The other damage of "${id}" was accepted before.` : ''
-  const words = sessionWords({ id, space: space ?? 'default' })
-  if (open > 0) {
-    return (
-      `Nothing was accepted: data of "${id}" cannot be read at ${plural(open, 'place')}, but accept-damage concerns lost bytes only. ` +
-      `Run \`holdfast doctor ${words} --repair\`${isRemote ? ' where the store is' : ''} to acknowledge what cannot be read.${before}`
-    )
-  }
-  return before === ''
-    ? `Nothing was accepted: the journal of "${id}" has not lost its beginning or its end. If reads report damage, run \`holdfast doctor ${words}\`.`
-    : `The damage of "${id}" was accepted before.`
+  if (!done.duplicate) out.note(`"${id}" continues. Reads report the damage as accepted.`)
+  else if (done.accepted.length > 0) out.note(`The damage of "${id}" was accepted before.`)
+  else out.note(`Nothing was accepted: nothing of "${id}" is lost.`)
 }
 
 function lineOf({ position, count, reason, since }: DamagedPlace): string {

@@ -5,7 +5,7 @@ import type { CommandSpec } from './command-spec.ts'
 export const OPERATING: readonly CommandSpec[] = [
   {
     name: 'accept-damage',
-    about: 'let a session continue without what has vanished from it; prints what is lost, which reads keep reporting as accepted',
+    about: 'let a session continue without what it lost; prints what is lost, which reads keep reporting as accepted',
     words: [{ word: '<id>', about: 'id of the session' }],
     options: [
       { flags: '--key <key>', about: 'idempotency key: a repeated call changes nothing' },

@@ -4,6 +4,7 @@
  */
 
 import { isKeyMissing } from '../encryption/master-key.ts'
+import { isStoresOwn } from '../engine/names.ts'
 import type { Oddity } from '../engine/port.ts'
 import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
@@ -15,11 +16,10 @@ import type { SessionState } from '../session/state.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import { type Finding, findingOf, isDamage, type Problem } from '../verify/findings.ts'
-import { isAcknowledged } from '../verify/is-whole.ts'
-import { LineCheck } from '../verify/line-check.ts'
-import { acceptedProblems, isExplained, lossProblem, noticedProblems } from '../verify/loss.ts'
-import { checkFamily, loadedTail } from './family.ts'
+import { loadedTail } from '../verify/family.ts'
+import { type Finding, findingOf, type Problem } from '../verify/findings.ts'
+import { isExplained, lossProblem } from '../verify/loss.ts'
+import { sessionProblems } from '../verify/session-problems.ts'
 import { type Owner, ownerOf } from './owner.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
@@ -33,7 +33,7 @@ export interface DoctorOptions {
   readonly sinceLast?: boolean
   /** How many sessions a second at most: so that a store in use is not slowed down. */
   readonly rate?: number
-  /** Called after each session. */
+  /** Called after each session. Journals of the store itself are verified, too, and not counted. */
   readonly onProgress?: (progress: DoctorProgress) => void
 }
 
@@ -60,7 +60,7 @@ export async function* doctor(
   }
   const names = (): AsyncIterable<string> => engine.names(ownSpace ? space : undefined)
   let total = 0
-  if (onProgress !== undefined) for await (const _ of names()) total++
+  if (onProgress !== undefined) for await (const name of names()) if (!isStoresOwn(name)) total++
   let done = 0
   const verified = sinceLast ? new Verified(parts) : undefined
   await verified?.load()
@@ -73,8 +73,7 @@ export async function* doctor(
         if (whole && end !== undefined) await verified?.add(name, end)
         if (rate !== undefined) await parts.clock.sleep(1000 / rate)
       }
-      done++
-      onProgress?.({ done, total: Math.max(total, done) })
+      if (!isStoresOwn(name)) onProgress?.({ done: ++done, total: Math.max(total, done) })
     }
   } finally {
     await verdicts.tell()
@@ -136,32 +135,20 @@ async function ownerBy(parts: StoreParts, name: string, tail: Tail<SessionState>
 
 async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
   const { engine } = parts
-  const lines = new LineCheck(engine, engine.journal(name), state, sealed)
-  // What was found may have been taken note of further on.
-  const held: Problem[] = []
+  const journal = engine.journal(name)
   let isLate = false
   try {
-    for await (const problem of lines.run()) {
+    for await (const problem of sessionProblems(parts, journal, state, sealed)) {
       isLate ||= problem.kind === 'late-segment'
-      if (isDamage(problem.kind)) held.push(problem)
-      else yield problem
+      yield problem
     }
-    if (state !== undefined) held.push(...noticedProblems(state, held, await engine.journal(name).segments()))
-    for (const problem of held.splice(0))
-      yield isAcknowledged(lines, problem, state) ? { kind: 'acknowledged', place: problem.place } : problem
-    if (state !== undefined) yield* acceptedProblems(state, await engine.journal(name).segments())
-    if (state !== undefined && state.status !== 'absent') {
-      if (state.id === null) yield { kind: 'no-identity' }
-      if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
-      if (!isLate && (await isHalfPurged(engine.journal(name), state))) yield { kind: 'unfinished-purge' }
-      for await (const problem of checkFamily(parts, state)) yield isAcknowledged(lines, problem) ? { kind: 'acknowledged' } : problem
-    }
+    if (state !== undefined && state.status !== 'absent' && !isLate && (await isHalfPurged(journal, state)))
+      yield { kind: 'unfinished-purge' }
     if (engine.inspect === undefined) return
     for await (const oddity of engine.inspect(name)) yield problemOf(oddity)
   } catch (error) {
-    yield* held
     const problem = problemOfError(error)
-    // A session that cannot be loaded has been told of.
+    // A session that cannot be loaded has been reported.
     if (state !== undefined) yield problem
   }
 }
@@ -177,7 +164,8 @@ async function isAbsent({ engine }: StoreParts, name: string): Promise<boolean> 
 }
 
 function problemOf({ kind, segment, file }: Oddity): Problem {
-  return { kind, place: segment === undefined ? undefined : { segment }, detail: `The file is ${file}.` }
+  const detail = kind === 'no-watermarks' ? undefined : `The file is ${file}.`
+  return { kind, place: segment === undefined ? undefined : { segment }, detail }
 }
 
 /** What an error tells of the session that was looked at. Other errors are not the session's. */

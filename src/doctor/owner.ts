@@ -6,7 +6,7 @@
 import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
 import type { StoreParts } from '../store/parts.ts'
-import { loadedTail } from './family.ts'
+import { loadedTail } from '../verify/family.ts'
 
 export interface Owner {
   /** The name of the journal, if the id is not known. */

@@ -6,32 +6,17 @@
  * A loss is accepted: the session continues without what vanished. What no one can accept stays: a session that cannot be opened, and one whose
  * files are in another one's place.
  */
-import type { Chunk } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { acknowledge, grant } from '../session/decide.ts'
-import { acceptDamage } from '../store/accept-damage.ts'
-import { putEntries } from '../store/entries.ts'
+import { grant } from '../session/decide.ts'
+import { acceptLoss, acknowledgeDamage } from '../store/accept-damage.ts'
 import { finishErasures } from '../store/erase.ts'
 import { Handle } from '../store/handle.ts'
 import { purgeNow } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
-import type { Finding, FindingKind } from '../verify/findings.ts'
+import { type Finding, isAcceptable } from '../verify/findings.ts'
 
 /** What is done about a finding; undefined if nothing can be. */
 export type Remedy = 'accept' | 'acknowledge' | 'grant' | 'erase' | 'purge' | 'roll' | 'rederive'
-
-const ACKNOWLEDGED: ReadonlySet<FindingKind> = new Set<FindingKind>([
-  'rotten',
-  'lost-page',
-  'missing-record',
-  'missing-message',
-  'missing-segment',
-  'cut-short',
-  'wrong-checkpoint',
-  'dangling-parent',
-  'lost-past',
-  'no-identity',
-])
 
 /** What a repair would do about a finding. */
 export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
@@ -42,7 +27,7 @@ export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (severity !== 'damage') return undefined
   if (kind === 'vanished') return 'accept'
   if (kind === 'ungranted-fork') return 'grant'
-  return ACKNOWLEDGED.has(kind) ? 'acknowledge' : undefined
+  return isAcceptable(kind) ? 'acknowledge' : undefined
 }
 
 /** Carries out what can be done about the damage of one session. Tells which findings are left. */
@@ -53,7 +38,7 @@ export async function repairSession(store: Store, session: string, findings: rea
   // The content of these files belongs to another session.
   if (findings.some(({ kind }) => kind === 'wrong-identity')) return findings.filter(({ severity }) => severity === 'damage')
   // First: nothing else can be written to a session that lost bytes.
-  if (findings.some(({ kind }) => kind === 'vanished')) await acceptDamage(handle)
+  if (findings.some(({ kind }) => kind === 'vanished')) await acceptLoss(handle)
   for (const finding of findings) {
     const remedy = remedyFor(finding)
     if (remedy === undefined) {
@@ -67,41 +52,13 @@ export async function repairSession(store: Store, session: string, findings: rea
     else if (!(await grantAgain(handle))) left.push(finding)
   }
   if (known.length === 0) return left
-  await setAside(handle, known)
   try {
-    const places = known.map(({ kind, segment, offset, length }) => ({ kind, segment, offset, length }))
-    await handle.submit({}, () => acknowledge(places, { space: store.parts.space, session }))
-    // What a list flags may be in order now.
-    await store.parts.catalog.notice({ damaged: [], whole: [handle.held.journal.name] })
+    await acknowledgeDamage(handle, known)
     return left
   } catch (error) {
     // A deleted session takes no records, and one of which nothing can be read is nobody's.
     if (!(error instanceof HoldfastError) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
     return [...left, ...known]
-  }
-}
-
-/** Copies the bytes of damaged places to the quarantine of the store. */
-async function setAside({ parts, id, held: { journal } }: Handle, findings: readonly Finding[]): Promise<void> {
-  const quarantine = new Handle({ ...parts, space: '_store' }, 'quarantine')
-  for (const { kind, segment, offset, length } of findings) {
-    if (segment === null || offset === null || !length) continue
-    const bytes: Uint8Array[] = []
-    const [from, to] = [segment + offset, segment + offset + length]
-    for (let at = from; at < to; ) {
-      const chunk: Chunk | undefined = await journal.read(segment, at, to - at)
-      if (chunk === undefined || chunk.next === at) break
-      bytes.push(...chunk.lines.filter((line) => line.at < to).map((line) => line.bytes))
-      at = chunk.next
-    }
-    const text = Buffer.concat(bytes)
-    if (text.length === 0) continue
-    const value = { session: id, kind, segment, offset, length, base64: text.subarray(0, 1024 * 1024).toString('base64') }
-    await putEntries(
-      quarantine,
-      [{ channel: `doctor:${parts.space}`, key: `${segment} ${offset} ${journal.name}`.slice(0, 400), value }],
-      {},
-    )
   }
 }
 

@@ -25,6 +25,11 @@ export function spaceName(space: string): string {
   return sha256(space)
 }
 
+/** Whether a journal holds facts of the store itself: users do not count it as a session. */
+export function isStoresOwn(name: string): boolean {
+  return [STORE_SPACE, KEY_SPACE].some((space) => name.startsWith(`${spaceName(space)}/`))
+}
+
 /** A name that did not come from here could lead anywhere. */
 export function isJournalName(name: string): boolean {
   return /^[0-9a-f]{32}\/[0-9a-f]{2}\/[a-z0-9-]{0,24}-[0-9a-f]{32}$/.test(name)

@@ -74,9 +74,9 @@ export interface Place {
   readonly position: number
 }
 
-/** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. */
+/** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. `no-watermarks`: nothing says how far some journals reached. */
 export interface Oddity {
-  readonly kind: 'stale-index' | 'leftover' | 'foreign-file'
+  readonly kind: 'stale-index' | 'leftover' | 'foreign-file' | 'no-watermarks'
   /** As an operator would name it. */
   readonly file: string
   /** First position of the segment that it concerns. */

@@ -29,14 +29,14 @@ export function failureOf(error: unknown, { ifMatch }: FailureContext): Failure 
   const code: ErrorCode = isVersion ? 'FAILED_PRECONDITION' : error.code
   // A cursor that no longer fits was good once: it is gone, and the list has to be begun anew.
   const status = details.reason === 'cursor' ? 410 : isVersion ? 412 : error.status
-  return { status, body: errorBody(code, status >= 500 ? withoutPaths(error.message) : error.message, all) }
+  return { status, body: errorBody(code, status >= 500 && code !== 'UNIMPLEMENTED' ? withoutPaths(error.message) : error.message, all) }
 }
 
 function errorBody(code: string, message: string, details: object): string {
   return JSON.stringify({ status: 'error', error: { code, message, details } })
 }
 
-/** What the system says may name files of this machine, which are nobody's business. */
+/** Errors of the system may name files of this machine, which no caller needs to know. */
 function withoutPaths(message: string): string {
   return message.replace(/(?:[A-Za-z]:)?(?:[\\/][^\s\\/'"`():,;]*[^\s\\/'"`():,;.]){2,}/g, '(a file of the store)')
 }

@@ -8,6 +8,7 @@
  */
 
 import type { DamageReason, NoticedGap } from '../record/damage.ts'
+import { LEAD_IN } from '../record/line.ts'
 import type { AcceptedGap } from './state.ts'
 
 /** One place in an answer where something is missing that was written. */
@@ -78,7 +79,7 @@ export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [l
       placeOf(
         one,
         isAmong(one, noticed) ? null : countOf(one, head),
-        accepted.find((known) => isAccepted(one, [known])),
+        isAccepted(one, accepted) ? accepted.find((known) => overlaps(known, [one.position, one.to])) : undefined,
       ),
     )
   const known = accepted
@@ -99,12 +100,21 @@ export function withoutRepeated(places: readonly DamagedPlace[]): DamagedPlace[]
   })
 }
 
+/** Bytes between two lines: a newline, and the lead-in of the second. Where lines next to each other were accepted, so were these. */
+const BETWEEN_LINES = 1 + LEAD_IN.length
+
 /** Whether a person has accepted all of a loss, and not only one beside it. */
 export function isAccepted(
   { position, to }: { readonly position: number; readonly to: number },
   accepted: readonly { readonly position: number; readonly to: number }[],
 ): boolean {
-  return accepted.some((one) => one.position <= position && to <= Math.max(one.to, one.position))
+  let reached: number | undefined
+  for (const one of accepted.toSorted((a, b) => a.position - b.position)) {
+    const end = Math.max(one.to, one.position)
+    if (one.position > (reached === undefined ? position : reached + BETWEEN_LINES)) break
+    if (end >= position) reached = Math.max(reached ?? end, end)
+  }
+  return reached !== undefined && reached >= to
 }
 
 /** Whether two stretches share a position, or meet: a loss without any bytes has a place too. */
@@ -129,7 +139,7 @@ function placeOf(
   return {
     position,
     count,
-    reason,
+    reason: accepted?.reason === 'vanished' ? 'vanished' : reason,
     ...(session === undefined ? {} : { session }),
     ...(accepted === undefined ? {} : { accepted: true as const }),
     ...(time === undefined || time === '' ? {} : { since: time }),

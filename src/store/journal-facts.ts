@@ -9,7 +9,7 @@ import type { JsonObject } from '../record/record.ts'
 import type { MessageErased } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
-import { isWhole } from '../verify/is-whole.ts'
+import { isWhole } from '../verify/session-problems.ts'
 import type { StoreParts } from './parts.ts'
 
 export interface JournalFacts {

@@ -11,7 +11,7 @@
  *
  * Every step may be done twice: repeating the call completes one that died.
  */
-import { KEY_SPACE, STORE_SPACE } from '../engine/names.ts'
+import { KEY_SPACE } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { backupEngine } from '../engines/files/backup-engine.ts'
 import { finishReplacements } from '../engines/files/backup-replacement.ts'
@@ -37,12 +37,12 @@ import type { NoticedGap } from '../record/damage.ts'
 import type { ErasedLine } from '../record/erasure.ts'
 import { splitLines } from '../record/line.ts'
 import { checkId } from '../session/check.ts'
-import { putEntries } from './entries.ts'
 import { erasedBytes } from './erase.ts'
 import { Handle } from './handle.ts'
 import { type JournalFacts, journalFacts, type SessionStatus, sessionStatus } from './journal-facts.ts'
 import { type EncryptionOptions, openStore } from './open-store.ts'
 import type { StoreParts } from './parts.ts'
+import { putInQuarantine } from './quarantine.ts'
 import { repeatedRecords } from './repeated-records.ts'
 
 export interface RestoreSessionOptions {
@@ -222,12 +222,7 @@ class Restore {
 
   /** Keeps the damaged bytes, as the doctor does before it has damage acknowledged. */
   async #setAside(segment: number, { offset, was }: Patch): Promise<void> {
-    const quarantine = new Handle({ ...this.#parts, space: STORE_SPACE }, 'quarantine')
-    const { space } = this.#parts
-    const base64 = was.subarray(0, QUARANTINED_BYTES).toString('base64')
-    const value = { session: this.#id, kind: 'rotten', segment, offset, length: was.length, base64 }
-    const key = `${segment} ${offset} ${this.#target.name}`.slice(0, 400)
-    await putEntries(quarantine, [{ channel: `doctor:${space}`, key, value }], {})
+    await putInQuarantine(new Handle(this.#parts, this.#id), { kind: 'rotten', segment, offset, length: was.length }, was)
   }
 
   async #origins({ state }: JournalFacts): Promise<RestoredSession['origins']> {
@@ -277,7 +272,6 @@ function without(records: ReadonlySet<string>, noticed: readonly NoticedGap[]): 
   }
 }
 
-const QUARANTINED_BYTES = 1024 * 1024
 /** An id is near the beginning of a line. */
 const HEAD_BYTES = 128
 

@@ -1,5 +1,6 @@
 /** What the doctor can find: a closed list of kinds, each with how serious it is and what a person can do. docs/doctor.md shows the same list. */
 import { withSession } from '../journal/command-words.ts'
+import type { AcknowledgedDamage } from '../session/records.ts'
 
 type Severity = 'damage' | 'note'
 
@@ -20,33 +21,42 @@ export interface Finding {
   readonly action: string
 }
 
+const RESTORE_OR_ACCEPT =
+  'Restore the session with `holdfast restore-backup <backup> --session <id>`, or run `holdfast accept-damage <id>` to continue without it.'
+
 const KINDS = {
-  rotten: ['damage', 'These bytes are not what was written: copy the session from a backup if its messages matter, and check the disk.'],
+  rotten: ['damage', `These bytes are not what was written. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')} Check the disk.`],
   'lost-page': [
     'damage',
-    'Zeros stand where a record stood: if the power failed here, it had not been acknowledged; otherwise restore the session from a backup.',
+    `Zeros are where a record was. If the power failed here, it may not have been acknowledged. ${RESTORE_OR_ACCEPT}`,
   ],
-  'missing-record': ['damage', 'A record that stood here is gone without a trace: restore the session from a backup.'],
+  'missing-record': ['damage', `A record that was here is gone. ${RESTORE_OR_ACCEPT}`],
   'missing-message': [
     'damage',
-    'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Run `holdfast doctor <id> --repair` to accept that.',
+    'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Run `holdfast accept-damage <id>` to accept that.',
   ],
-  'missing-segment': ['damage', 'Segments of this session are gone: restore their files from a backup.'],
-  'cut-short': ['damage', 'The end of this segment is gone: restore the file from a backup.'],
-  vanished: [
+  'missing-segment': ['damage', `Segments of this session are gone. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')}`],
+  'cut-short': ['damage', `The end of this segment is gone. ${RESTORE_OR_ACCEPT}`],
+  vanished: ['damage', `These bytes were acknowledged and are no longer there. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')}`],
+  'wrong-checkpoint': [
     'damage',
-    'These bytes were acknowledged and are no longer there. Restore the session with `holdfast restore-backup <backup> --session <id>`, or run `holdfast accept-damage <id>` to continue without them.',
+    'This checkpoint does not say what the records before it say. Keep a copy of the files and report this. Run `holdfast accept-damage <id>` to continue.',
   ],
-  'wrong-checkpoint': ['damage', 'This checkpoint does not tell what the records before it do: keep the files and report this.'],
-  'wrong-identity': ['damage', 'This journal belongs to another session: move its directory back to where it came from.'],
-  'no-identity': [
+  'wrong-identity': [
     'damage',
-    'The record that says whose journal this is cannot be read: restore the session from a backup, or run `holdfast doctor <id> --repair` to continue without it.',
+    'This journal belongs to another session. Move its files back to where they came from. If they are a copy, move them out of the store and run `holdfast restore-backup <backup> --session <id>`.',
   ],
+  'no-identity': ['damage', `The record that says whose journal this is cannot be read. ${RESTORE_OR_ACCEPT}`],
   unreadable: ['damage', 'The rest of the session may be fine: check the disk and the rights, then run the doctor again.'],
-  'lost-past': ['damage', 'Messages that this fork shares with another session cannot be read: restore that session from a backup.'],
-  'ungranted-fork': ['damage', 'Its parent does not know of this fork, so a purge would take what they share: do not purge the parent.'],
-  'dangling-parent': ['damage', 'The message that this one follows is gone: restore the session from a backup if it matters.'],
+  'lost-past': [
+    'damage',
+    'Messages that this fork shares with another session cannot be read. Restore that session from a backup, or run `holdfast accept-damage <id>` to continue without them.',
+  ],
+  'ungranted-fork': [
+    'damage',
+    'Its parent does not know of this fork, so a purge of the parent would remove what they share. Run `holdfast doctor <id> --repair`.',
+  ],
+  'dangling-parent': ['damage', `The message that this one follows is gone. ${RESTORE_OR_ACCEPT}`],
   'unfinished-erasure': [
     'note',
     'A process died while it erased a message. The message is hidden, but its bytes may still be on the disk. Open the session, or run `holdfast doctor <id> --repair`.',
@@ -79,6 +89,10 @@ const KINDS = {
     'note',
     'A writer died before it had put this derived file into place: it may be removed, as `holdfast doctor --repair` does.',
   ],
+  'no-watermarks': [
+    'note',
+    'Some sessions have no watermarks: the store was copied or restored, or these files were deleted. Whether those sessions lost their ends before is unknown: compare them with a backup. Losses from their next append on are noticed.',
+  ],
   'foreign-file': ['note', 'Holdfast did not make this file and does not touch it: move it elsewhere if you do not need it here.'],
 } as const satisfies Record<string, readonly [Severity, string]>
 
@@ -86,6 +100,14 @@ export type FindingKind = keyof typeof KINDS
 
 export function isDamage(kind: FindingKind): boolean {
   return KINDS[kind][0] === 'damage'
+}
+
+/** Damage that a person cannot accept, because it can be put right. */
+const NOT_ACCEPTABLE: ReadonlySet<FindingKind> = new Set<FindingKind>(['wrong-identity', 'unreadable', 'ungranted-fork'])
+
+/** Whether a person can let the session continue with this damage. */
+export function isAcceptable(kind: FindingKind): boolean {
+  return isDamage(kind) && !NOT_ACCEPTABLE.has(kind)
 }
 
 /** Where something was found. */
@@ -100,17 +122,23 @@ export interface Problem {
   readonly kind: FindingKind
   readonly place?: Place | undefined
   readonly detail?: string | undefined
+  /** Position of the message that is missed here, where the place is that of the message after it. */
+  readonly follows?: number
 }
 
-export function findingOf(session: string, { kind, place, detail }: Problem, space: string | null = null): Finding {
+/** A problem as a journal names it once a person has accepted it. */
+export function acknowledgedOf({ kind, place }: Problem): AcknowledgedDamage {
+  return { kind, segment: place?.segment ?? null, offset: place?.offset ?? null, length: place?.length ?? null }
+}
+
+export function findingOf(session: string, problem: Problem, space: string | null = null): Finding {
+  const { kind, detail } = problem
   const [severity, general] = KINDS[kind]
   const text = space === null ? general : withSession(general, { id: session, space })
   return {
     session_id: session,
     space,
-    segment: place?.segment ?? null,
-    offset: place?.offset ?? null,
-    length: place?.length ?? null,
+    ...acknowledgedOf(problem),
     kind,
     severity,
     action: detail === undefined ? text : `${detail} ${text}`,

@@ -271,7 +271,7 @@ export class LineCheck {
       // What a half-done purge has left may follow what it has removed.
       if (at < this.#first && this.#mayBegin(this.#first)) continue
       const messages = await this.#messagesAt(at)
-      if (messages !== undefined && index >= messages.length) yield { kind: 'dangling-parent', place }
+      if (messages !== undefined && index >= messages.length) yield { kind: 'dangling-parent', place, follows: at }
     }
   }
 

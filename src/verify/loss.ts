@@ -34,6 +34,10 @@ export function noticedProblems(
   return hidden.map((gap) => ({ kind: 'missing-message', place: placeOf(gap, segments) }))
 }
 
+export function covers({ position, to }: AcceptedRange, at: number): boolean {
+  return at >= position && at < to
+}
+
 interface Losses {
   readonly loss: Loss | undefined
   readonly accepted: readonly AcceptedGap[]
@@ -44,6 +48,7 @@ interface Losses {
 export function isExplained(problem: Problem, { loss, accepted, segments }: Losses): boolean {
   const open = loss?.as === 'vanished' ? { position: loss.from, to: loss.to } : undefined
   if (problem.kind === 'no-identity') return open !== undefined
+  if (problem.follows !== undefined) return open !== undefined && covers(open, problem.follows)
   if (HARMLESS.has(problem.kind)) {
     const gaps = [...(open === undefined ? [] : [open]), ...vanishedIn(accepted)]
     return gaps.some((gap) => overlaps(gap, stretchOf(problem.place)) || isRemade(problem.place, gap, segments))
@@ -67,9 +72,15 @@ function vanishedIn(accepted: readonly AcceptedGap[]): readonly AcceptedGap[] {
   return accepted.filter(({ reason }) => reason === 'vanished')
 }
 
+/** The positions of a place; of one that is unknown, none. */
+export function rangeOf(place: Place | undefined): AcceptedRange {
+  const position = place?.offset === undefined ? -1 : place.segment + place.offset
+  return { position, to: position + (place?.length ?? 0) }
+}
+
 function stretchOf(place: Place | undefined): [number, number] {
-  const at = place?.offset === undefined ? -1 : place.segment + place.offset
-  return [at, at + (place?.length ?? 0)]
+  const { position, to } = rangeOf(place)
+  return [position, to]
 }
 
 /** The file that a position is in, or was in, and where in that file. */

@@ -26,7 +26,7 @@ async function remote(): Promise<Cli> {
 test('accept-damage prints what is accepted: for people a line for each place, with --json all fields', async () => {
   const cli = await remote()
   vi.spyOn(Session.prototype, 'acceptDamage').mockResolvedValue({ version: '7-00000000', duplicate: false, accepted: [PLACE] })
-  expect(await cli.one('accept-damage', 'a')).toEqual({ session_id: 'a', version: '7-00000000', accepted: [PLACE] })
+  expect(await cli.one('accept-damage', 'a')).toEqual({ session_id: 'a', version: '7-00000000', duplicate: false, accepted: [PLACE] })
   const { status, stdout, stderr } = await cli.run(['accept-damage', 'a'])
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'position 4711: 3 messages (vanished), after 2026-11-16T00:00:00.000Z\n' })
   expect(stderr).toContain('"a" continues.')

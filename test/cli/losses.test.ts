@@ -32,19 +32,39 @@ test('accept-damage of a whole session says that nothing was accepted, and why',
   const cli = new Cli()
   await cli.prepareMessages('healthy', 'm1')
   const { status, stdout, stderr } = await cli.run(['accept-damage', 'healthy'])
-  const why = 'the journal of "healthy" has not lost its beginning or its end. If reads report damage, run `holdfast doctor healthy`.'
-  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: `Nothing was accepted: ${why}\n` })
-  expect(await cli.one('accept-damage', 'healthy')).toMatchObject({ session_id: 'healthy', accepted: [] })
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: 'Nothing was accepted: nothing of "healthy" is lost.\n' })
+  expect(await cli.one('accept-damage', 'healthy')).toMatchObject({ session_id: 'healthy', duplicate: true, accepted: [] })
 })
 
-test('accept-damage of a session with a rotten line names the command that acknowledges it', async () => {
+test('accept-damage of a session with a rotten line accepts it, and keeps its bytes in the quarantine', async () => {
   const cli = new Cli()
   await flipped(cli, 'flip')
   const { status, stdout, stderr } = await cli.run(['accept-damage', 'flip'])
-  expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
-  expect(stderr).toContain('cannot be read at 1 place, but accept-damage concerns lost bytes only. Run `holdfast doctor flip --repair`')
-  expect((await cli.run(['doctor', 'flip', '--repair'])).status).toBe(0)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '"flip" continues. Reads report the damage as accepted.\n' })
+  expect(stdout).toMatch(/^position \d+: 1 message \(rotten\), after .*\n$/)
+  expect((await cli.json('doctor', 'flip')).map(({ kind }) => kind)).toEqual(['acknowledged', undefined])
+  expect((await cli.run(['export', 'quarantine', '--space', '_store'])).stdout).toContain('"kind":"rotten"')
   expect((await cli.run(['accept-damage', 'flip'])).stderr).toBe('The damage of "flip" was accepted before.\n')
+  expect(await cli.one('accept-damage', 'flip')).toMatchObject({ duplicate: true, accepted: [{ count: 1, accepted: true }] })
+})
+
+test('after accept-damage of zeros over several lines, one of which a watermark covers, the doctor has notes only', async () => {
+  const cli = new Cli()
+  for (let i = 1; i <= 8; i++) await cli.prepareMessages('blank', `m${i}`)
+  const bytes = readFileSync(firstFile(cli, 'blank'))
+  const from = bytes.indexOf('"content":"m4"')
+  // The first half of the lines, and then those up to the end of the file, which a watermark covers.
+  bytes.fill(0, from, bytes.indexOf('"content":"m7"'))
+  bytes.fill(0, bytes.lastIndexOf('"content":"m8"'))
+  writeFileSync(firstFile(cli, 'blank'), bytes)
+  const found = await cli.run(['doctor', 'blank'])
+  expect(found).toMatchObject({ status: 5, stdout: expect.stringContaining('damage: vanished') })
+  expect((await cli.run(['append', 'blank', 'more'])).status).toBe(1)
+  expect((await cli.run(['accept-damage', 'blank'])).stderr).toBe('"blank" continues. Reads report the damage as accepted.\n')
+  const after = await cli.run(['doctor', 'blank'])
+  expect(after).toMatchObject({ status: 0, stderr: expect.stringContaining('0 damaged places') })
+  expect((await cli.run(['append', 'blank', 'more'])).status).toBe(0)
+  expect((await cli.run(['doctor', 'blank'])).status).toBe(0)
 })
 
 test('accept-damage says that a loss was accepted before if it was', async () => {
@@ -137,6 +157,6 @@ test('an acknowledged finding does not say that its session no longer exists', a
   await flipped(cli, 'flip')
   await cli.run(['doctor', '--repair'])
   const findings = objectsIn((await cli.run(['--json', 'doctor', 'flip'])).stdout).filter(({ kind }) => kind === 'acknowledged')
-  expect(findings.length).toBeGreaterThan(1)
+  expect(findings).toHaveLength(1)
   for (const { action } of findings) expect(action).toBe('A person has reviewed and accepted this damage: nothing needs to be done.')
 })

@@ -1,5 +1,5 @@
 /** What a session lost is not in the catalog any more once the loss is known: the catalog equals one that is built again. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -39,4 +39,26 @@ test.each([
   const followed = await answersOf(store, { words })
   await store.rebuildCatalog()
   expect(followed).toEqual(await answersOf(store, { words }))
+})
+
+test.each([
+  ['as long', 'two'],
+  ['longer', 'a text that is longer than the other one'],
+])('the next list shows both sessions whose files were swapped as damaged: the other one is %s', async (_, text) => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-catalog-swap-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const fileOf = (id: string): string => join(directory, 'sessions', journalName('default', id), '0000000000000000.jsonl')
+  const listed = async (): Promise<string[]> => {
+    await using store = await openStore(directory)
+    return (await store.list()).sessions.map(({ id, status }) => `${id} ${status}`).sort()
+  }
+  await using store = await openStore(directory)
+  await (await store.session('a')).append({ role: 'user', content: 'one' })
+  await (await store.session('b')).append({ role: 'user', content: text })
+  await store.close()
+  expect(await listed()).toEqual(['a ok', 'b ok'])
+  renameSync(fileOf('a'), join(directory, 'aside'))
+  renameSync(fileOf('b'), fileOf('a'))
+  renameSync(join(directory, 'aside'), fileOf('b'))
+  expect(await listed()).toEqual(['a damaged', 'b damaged'])
 })

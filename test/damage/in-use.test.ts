@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { journalName } from '../../src/engine/names.ts'
 import { openStore } from '../../src/index.ts'
+import { acceptLoss } from '../../src/store/accept-damage.ts'
+import { Handle } from '../../src/store/handle.ts'
 import type { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -115,7 +117,7 @@ test('a process that had read what was lost continues an accepted session from w
   await file.write('B', (await readFile(await last('talk'))).indexOf('"base"') + 1)
   await file.close()
   const other = await openStore(directory, small)
-  await (await other.session('talk')).acceptDamage()
+  await acceptLoss(new Handle(other.parts, 'talk'))
   const { metadata, title } = await (await other.session('talk')).info()
   await other.close()
   // As if that process had died before it made the segment of the next epoch.

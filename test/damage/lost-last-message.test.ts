@@ -100,6 +100,8 @@ describe('the last message rots, and the session continues', () => {
       for (const text of ['first', 'second']) await append(store, text)
     })
     await rot('second', before)
+    // If a watermark was written after the first message, that line would have vanished with its newline.
+    await rm(join(directory, 'watermarks'), { recursive: true })
     await using(async (store) => {
       await append(store, 'third')
       expect(await report(store)).toMatchObject({ texts, damage, status })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
+import { systemClock } from '../../src/engine/clock.ts'
 import { journalName } from '../../src/engine/names.ts'
 import { openStore } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -145,4 +146,23 @@ test('an append whose file was cut under an open store names the session in the 
     truncateSync(path, size - 40)
     await expect(session.append({ role: 'user', content: 'y' })).rejects.toThrow('`holdfast accept-damage talk`')
   })
+})
+
+test('the doctor has a note if the watermarks were deleted, but not while they may still be written', async () => {
+  const { directory } = await talk('short')
+  const kinds = async (laterMs: number): Promise<string[]> => {
+    const store = await openStore(directory, { clock: { ...systemClock, now: () => Date.now() + laterMs } })
+    const found: string[] = []
+    for await (const { kind } of doctor(store)) found.push(kind)
+    await store.close()
+    return found
+  }
+  expect(await kinds(60_000)).toEqual([])
+  rmSync(join(directory, 'watermarks'), { recursive: true })
+  expect(await kinds(0)).toEqual([])
+  expect(await kinds(60_000)).toEqual(['no-watermarks'])
+  const store = await openStore(directory)
+  await (await store.session('talk')).append({ role: 'user', content: 'more' })
+  await store.close()
+  expect(await kinds(60_000)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What a session has lost: where, how much and why. Vanished bytes keep the session from being written to, until a person accepts the loss. */
+/** What a session has lost: where, how much and why. A person can accept it. Until then a session whose bytes vanished refuses writes. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type DamagedPlace, damageText, distinctPlaces } from 'holdfast/client'
 import { useState } from 'react'
@@ -43,7 +43,8 @@ interface DamageBannerProps {
 export function DamageBanner({ id, places, whole = false }: DamageBannerProps) {
   const mayWrite = useMayWrite()
   const [asking, setAsking] = useState(false)
-  const vanished = places.filter(({ reason, accepted }) => reason === 'vanished' && accepted !== true)
+  // What a fork inherits is accepted where it was lost.
+  const open = places.filter(({ session, accepted }) => session === undefined && accepted !== true)
   const isAccepted = !whole && places.length > 0 && places.every(({ accepted }) => accepted === true)
   return (
     <section className={isAccepted ? 'damage accepted' : 'damage'} aria-label="Damage">
@@ -62,12 +63,12 @@ export function DamageBanner({ id, places, whole = false }: DamageBannerProps) {
           <code>holdfast doctor {id}</code> verifies it; a backup can bring the bytes back.
         </p>
       )}
-      {mayWrite && (whole || vanished.length > 0) && (
+      {mayWrite && (whole || open.length > 0) && (
         <button type="button" onClick={() => setAsking(true)}>
           Accept damage and continue
         </button>
       )}
-      {asking && <AcceptDialog id={id} vanished={vanished} whole={whole} onClose={() => setAsking(false)} />}
+      {asking && <AcceptDialog id={id} open={open} whole={whole} onClose={() => setAsking(false)} />}
     </section>
   )
 }
@@ -88,12 +89,12 @@ function lineOf({ position, count, reason, session, accepted, since }: DamagedPl
 
 interface AcceptDialogProps {
   readonly id: string
-  readonly vanished: readonly DamagedPlace[]
+  readonly open: readonly DamagedPlace[]
   readonly whole: boolean
   readonly onClose: () => void
 }
 
-function AcceptDialog({ id, vanished, whole, onClose }: AcceptDialogProps) {
+function AcceptDialog({ id, open, whole, onClose }: AcceptDialogProps) {
   const queries = useQueryClient()
   const accept = async (): Promise<void> => {
     await (await server.session(id)).acceptDamage()
@@ -109,17 +110,17 @@ function AcceptDialog({ id, vanished, whole, onClose }: AcceptDialogProps) {
       onClose={onClose}
     >
       <p>
-        <b>What is lost stays lost.</b> {whole ? 'All messages of this session have vanished.' : `In the journal, ${damageText(vanished)}.`}{' '}
-        If you have a backup, restore the session from it instead.
+        <b>What is lost stays lost.</b> {whole ? 'All messages of this session have vanished.' : `In the journal, ${damageText(open)}.`} If
+        you have a backup, restore the session from it instead.
       </p>
-      {vanished.length > 0 && (
+      {open.length > 0 && (
         <ul>
-          {vanished.map((place) => (
+          {open.map((place) => (
             <li key={place.position}>{lineOf(place)}</li>
           ))}
         </ul>
       )}
-      <p className="dim">New messages can be appended afterwards. Every read keeps reporting the gap, as accepted.</p>
+      <p className="dim">New messages can be appended afterwards. Every read keeps reporting the damage, as accepted.</p>
     </ConfirmDialog>
   )
 }

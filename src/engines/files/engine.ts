@@ -185,7 +185,7 @@ class FilesEngine implements Engine {
 
   inspect(name?: string): AsyncGenerator<Oddity> {
     this.#calls.refuseClosed()
-    return name === undefined ? inspectStore(this.#parts.disk, this.#parts.root) : new FilesJournal(name, this.#parts).inspect()
+    return name === undefined ? inspectStore(this.#parts) : new FilesJournal(name, this.#parts).inspect()
   }
 
   rederive(name: string): Promise<void> {

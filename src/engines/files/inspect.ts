@@ -8,6 +8,7 @@ import type { Disk } from './disk.ts'
 import { isMissing, unreadable } from './failures.ts'
 import { findKey, type IdFile, piecesOf, readIdFile } from './id-file.ts'
 import { firstOf, idFile } from './names.ts'
+import type { Watermarks } from './watermarks.ts'
 
 /** What may lie in the root of a store. `catalog.db` has companions while it is open; `server.key` is what a server made for its own machine. */
 const ROOT_FILES = /^(?:holdfast\.json|sessions|watermarks|feed|reserve|exclusive|quarantine|server\.key|catalog\.db.*)$/
@@ -15,17 +16,34 @@ const ROOT_FILES = /^(?:holdfast\.json|sessions|watermarks|feed|reserve|exclusiv
 /** How directories and files are called below `sessions/`, level by level. */
 const LEVELS = [/^[0-9a-f]{32}$/, /^[0-9a-f]{2}$/, /^[a-z0-9-]{0,24}-[0-9a-f]{32}$/]
 
-/** Names that Holdfast did not give, from the root down to the directories of journals. */
-export async function* inspectStore(disk: Disk, root: string): AsyncGenerator<Oddity> {
+export interface StoreContents {
+  readonly disk: Disk
+  readonly root: string
+  readonly watermarks: Pick<Watermarks, 'names' | 'isDue'>
+}
+
+/** Names that Holdfast did not give, from the root down to the directories of journals; and whether watermarks are missing. */
+export async function* inspectStore({ disk, root, watermarks }: StoreContents): AsyncGenerator<Oddity> {
   for (const name of await list(disk, root)) if (!ROOT_FILES.test(name)) yield { kind: 'foreign-file', file: name }
+  /** Directories of journals, one for each shard of the watermarks. */
+  const shards = new Map<string, string>()
   yield* foreignBelow('sessions', LEVELS)
+  for await (const { shard, names } of watermarks.names()) if (names.length > 0) shards.delete(shard)
+  for (const directory of shards.values()) if (await isDue(directory)) return yield { kind: 'no-watermarks', file: 'watermarks/' }
 
   async function* foreignBelow(path: string, [level, ...deeper]: readonly RegExp[]): AsyncGenerator<Oddity> {
     if (level === undefined) return
     for (const name of await list(disk, join(root, path))) {
-      if (level.test(name)) yield* foreignBelow(`${path}/${name}`, deeper)
-      else yield { kind: 'foreign-file', file: `${path}/${name}` }
+      if (!level.test(name)) yield { kind: 'foreign-file', file: `${path}/${name}` }
+      else if (deeper.length > 0) yield* foreignBelow(`${path}/${name}`, deeper)
+      else shards.set(path.slice(-2), join(root, path, name))
     }
+  }
+
+  async function isDue(directory: string): Promise<boolean> {
+    const segments = (await list(disk, directory)).filter((file) => firstOf(file, 'jsonl') !== undefined)
+    const files = segments.flatMap((segment) => disk.statSync(join(directory, segment)) ?? [])
+    return files.some((file) => watermarks.isDue(file))
   }
 }
 

@@ -21,7 +21,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Watermark } from '../../record/watermark.ts'
-import { type Disk, type DiskFile, errorCode } from './disk.ts'
+import { type Disk, type DiskFile, errorCode, type FileStat } from './disk.ts'
 import { isMissing } from './failures.ts'
 import { encodeHeader, hashOfName, type Origin, uncovered, WatermarkFile } from './watermark-file.ts'
 
@@ -54,6 +54,8 @@ interface Pending {
 /** A file that is larger was not written here: it would have been compacted. */
 const MOST_BYTES = 64 * 1024 * 1024
 const FLUSH_MS = 1000
+/** From then on, a missing watermark is not one that is about to be written. */
+const DUE_MS = 10 * FLUSH_MS
 /** The first watermark of a shard is written sooner. */
 const FIRST_FLUSH_MS = 20
 /** A shard is compacted if that makes it at least this many times smaller. */
@@ -111,6 +113,11 @@ export class Watermarks {
       const names = written.map(({ name }) => name).filter((name) => name !== undefined)
       yield { shard, names: [...names, ...pending.filter((name) => shardOf(name) === shard)] }
     }
+  }
+
+  /** Whether the journal of a file must have a watermark by now, unless the files of the store were copied, restored or deleted. */
+  isDue({ bornMs }: FileStat): boolean {
+    return this.#options.clock.now() - bornMs > DUE_MS
   }
 
   /** Writes down what is pending. */

@@ -374,7 +374,7 @@ const acceptDamage = route({
   method: 'post',
   path: '/sessions/{id}/accept-damage',
   tag: 'sessions',
-  summary: 'Lets a session continue without what has vanished from its journal. Reads keep reporting the gap, as accepted.',
+  summary: 'Lets a session continue without what it lost. Reads keep reporting the damage, as accepted.',
   scope: 'write',
   reach: 'session',
   door: true,

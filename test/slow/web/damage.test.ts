@@ -43,7 +43,7 @@ describe.skipIf(!platform.available)('a session that lost something', () => {
     await banner.getByRole('button', { name: 'Accept damage and continue' }).focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Accept the damage of this session' })
-    await dialog.getByText('3 messages are missing at 1 place (vanished)').waitFor()
+    await dialog.getByText('4 messages are missing at 2 places (rotten; vanished)').waitFor()
     await expectAccessible(page)
     expect(accepted).toBe(false)
     await dialog.getByRole('button', { name: 'Accept and continue' }).focus()
@@ -54,14 +54,21 @@ describe.skipIf(!platform.available)('a session that lost something', () => {
     expect(troubles).toEqual([])
   })
 
-  test('offers no acceptance where bytes are rotten and nothing has vanished', async () => {
+  test('offers to accept bytes that are rotten, and not what a fork inherits', async () => {
     const { server, store, page } = await visit()
     await say(store, 's', 'One')
     await changing(page, /\/api\/v1\/sessions\/s$/, (result) => ({ ...result, status: 'damaged' }))
     await changing(page, /\/api\/v1\/sessions\/s\/messages\?/, (result) => ({ ...result, damage: [ROTTEN] }))
     await page.goto(`${server.url}/sessions/s`)
-    await page.getByRole('region', { name: 'Damage' }).getByText('1 place of the journal cannot be read.').waitFor()
-    expect(await page.getByRole('button', { name: 'Accept damage and continue' }).count()).toBe(0)
+    const banner = page.getByRole('region', { name: 'Damage' })
+    await banner.getByText('1 place of the journal cannot be read.').waitFor()
+    await banner.getByRole('button', { name: 'Accept damage and continue' }).waitFor()
+    await say(store, 'fork', 'One')
+    await changing(page, /\/api\/v1\/sessions\/fork$/, (result) => ({ ...result, status: 'damaged' }))
+    await changing(page, /\/api\/v1\/sessions\/fork\/messages\?/, (result) => ({ ...result, damage: [{ ...ROTTEN, session: 's' }] }))
+    await page.goto(`${server.url}/sessions/fork`)
+    await banner.getByText('1 place of the journal cannot be read.').waitFor()
+    expect(await banner.getByRole('button').count()).toBe(0)
   })
 
   test('of which nothing is left says so and can be accepted', async () => {

@@ -1,4 +1,5 @@
 /** What sessions say of one another: grants of parents, and what forks share with them. */
+import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { isNamedIn } from '../journal/loss.ts'
 import { ownJournal } from '../journal/own-journal.ts'
@@ -9,11 +10,16 @@ import { isAccepted } from '../session/damaged-places.ts'
 import type { MessagesAppended } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import type { Past, SessionState } from '../session/state.ts'
-import type { StoreParts } from '../store/parts.ts'
-import type { Problem } from '../verify/findings.ts'
+import type { Problem } from './findings.ts'
+
+/** Where the relatives of a session are looked for. `space`: the one of a session that does not say its own. */
+export interface Surroundings {
+  readonly engine: Engine
+  readonly space: string
+}
 
 /** A session as its journal tells it, with what it has lost: nothing is synced, written or kept. */
-export async function loadedTail({ engine }: StoreParts, name: string): Promise<Tail<SessionState>> {
+export async function loadedTail({ engine }: Pick<Surroundings, 'engine'>, name: string): Promise<Tail<SessionState>> {
   const journal = engine.journal(name)
   const isNamed = isNamedIn(engine, name)
   for (;;) {
@@ -30,7 +36,7 @@ export async function loadedTail({ engine }: StoreParts, name: string): Promise<
   }
 }
 
-export async function* checkFamily(parts: StoreParts, state: SessionState): AsyncGenerator<Problem> {
+export async function* checkFamily(parts: Surroundings, state: SessionState): AsyncGenerator<Problem> {
   const { id, grants, parent, past, purged } = state
   // Whoever cannot say its own name is named by nobody.
   if (id === null) return
@@ -56,7 +62,7 @@ function* checkNoticed(noticed: readonly NoticedGap[], origin: SessionState | un
 }
 
 /** Another session of the same space; undefined if it cannot be read, which is told where it is looked at itself. */
-async function relative(parts: StoreParts, { space }: SessionState, id: string): Promise<SessionState | undefined> {
+async function relative(parts: Surroundings, { space }: SessionState, id: string): Promise<SessionState | undefined> {
   try {
     const { state, loss } = await loadedTail(parts, parts.engine.name(space ?? parts.space, id))
     return loss === undefined ? state : undefined
@@ -67,7 +73,7 @@ async function relative(parts: StoreParts, { space }: SessionState, id: string):
 }
 
 /** Counts the messages of a piece of the past. Along a run depths only grow, so each is counted once. */
-async function* checkPast({ engine, space: own }: StoreParts, { space }: SessionState, piece: Past): AsyncGenerator<Problem> {
+async function* checkPast({ engine, space: own }: Surroundings, { space }: SessionState, piece: Past): AsyncGenerator<Problem> {
   const records = new Records(ownJournal(engine, engine.name(space ?? own, piece.session)))
   let depth = piece.from
   let found = 0
