@@ -41,11 +41,11 @@ export async function backup(context: Context, [to]: [string], { keys }: BackupO
   )
   if (damagedLines > 0)
     context.out.warn(
-      `${count(damagedLines, 'line')} of the store ${byNumber(damagedLines, 'is', 'are')} damaged, and copied without a change. Run \`holdfast doctor\`.`,
+      `The store has ${count(damagedLines, 'damaged line')}. A backup copies such lines as they are. Run \`holdfast doctor\` unless the damage was accepted.`,
     )
   for (const path of done.differing)
     context.out.warn(
-      `${path} is another one in the backup than in the store. The backup keeps its own, and what the store has added to this file since is not in the backup. One of them may have rotted: run \`holdfast doctor\`. To back up the store as it is, use a new directory.`,
+      `${path} differs in the backup and in the store. The backup keeps its own file, without what the store has added to it since. One of them may have rotted: run \`holdfast doctor\`. If you accept the damage, the next backup copies the session again.`,
     )
   for (const { id, space } of vanished) {
     const words = space === null ? '' : ` ${sessionWords({ id, space })}`

@@ -24,8 +24,8 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   const progress = out.progress()
   let [sessions, damaged] = [0, 0]
   const report: object[] = []
-  const onSession = (session: string, damage: readonly DamagedPlace[]): void => {
-    sessions++
+  const onSession = (session: string, damage: readonly DamagedPlace[], isExported: boolean): void => {
+    if (isExported) sessions++
     damaged += damage.length
     progress.update(`${count(sessions, 'session')} exported`)
     warnOfDamage(out, session, damage)

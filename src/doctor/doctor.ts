@@ -18,8 +18,8 @@ import { isHalfPurged } from '../store/purge.ts'
 import type { Store } from '../store/store.ts'
 import { loadedTail } from '../verify/family.ts'
 import { type Finding, findingOf, type Problem } from '../verify/findings.ts'
-import { isExplained, lossProblem } from '../verify/loss.ts'
-import { sessionProblems } from '../verify/session-problems.ts'
+import { lossProblem } from '../verify/loss.ts'
+import { type Examined, sessionProblems } from '../verify/session-problems.ts'
 import { type Owner, ownerOf } from './owner.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
@@ -112,11 +112,8 @@ async function* examine(parts: StoreParts, name: string, asked?: Owner): AsyncGe
   } catch (error) {
     yield findingOf(id, problemOfError(error), space)
   }
-  const segments = tail === undefined && !sealed ? [] : await parts.engine.journal(name).segments()
-  if (loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, segments, tail), space)
-  for await (const problem of problemsOf(parts, name, state, sealed)) {
-    if (!isExplained(problem, { loss, accepted: state?.accepted ?? [], segments })) yield findingOf(id, problem, space)
-  }
+  if (loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, await parts.engine.journal(name).segments(), tail), space)
+  for await (const problem of problemsOf(parts, name, { state, loss, sealed })) yield findingOf(id, problem, space)
 }
 
 /** What the engine knows to be missing of a session whose records cannot be decrypted. */
@@ -133,12 +130,13 @@ async function ownerBy(parts: StoreParts, name: string, tail: Tail<SessionState>
   return asked ?? ownerOf(parts, name)
 }
 
-async function* problemsOf(parts: StoreParts, name: string, state: SessionState | undefined, sealed: boolean): AsyncGenerator<Problem> {
+async function* problemsOf(parts: StoreParts, name: string, examined: Examined): AsyncGenerator<Problem> {
+  const { state } = examined
   const { engine } = parts
   const journal = engine.journal(name)
   let isLate = false
   try {
-    for await (const problem of sessionProblems(parts, journal, state, sealed)) {
+    for await (const problem of sessionProblems(parts, journal, examined)) {
       isLate ||= problem.kind === 'late-segment'
       yield problem
     }

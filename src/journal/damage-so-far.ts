@@ -15,11 +15,18 @@ const MOST = 1000
 export class DamageSoFar {
   places: Damage[] = []
   readonly #copies = new LostCopies()
+  /** The first record names one before it, so the beginning of the journal is lost. */
+  isOrphaned = false
 
   /** What was a record for certain, and cannot be read. */
   get lost(): NoticedGap[] {
     const inLines = this.places.filter(({ as }) => as !== 'vanished' && as !== 'identity')
     return inLines.filter(({ checksum, isMissed }) => checksum !== undefined || isMissed === true).map(stretchOf)
+  }
+
+  /** Where zeros begin after the last record. */
+  get lastZeros(): number | undefined {
+    return this.places.find(({ as, isMissed }) => as === 'zeros' && isMissed === undefined)?.at
   }
 
   /** Whether a line was torn after the last record. */
@@ -46,6 +53,7 @@ export class DamageSoFar {
 
   /** The next record that counted. `before`: what had been read of its segment, and `last`: the last record, or the checkpoint. */
   count(counted: Counted, { segment, prev, fresh }: Pick<JournalFold, 'segment' | 'prev' | 'fresh'>, last: Extent | undefined): void {
+    this.isOrphaned ||= !counted.carried && prev === '' && counted.record.prev !== ''
     if (counted.carried) this.places = this.places.filter((one) => !isCarried(one, counted))
     else if (!this.#copies.mayDiffer) this.#decide(counted.record.prev !== prev, last?.at ?? 0)
     // Several processes may have written a checkpoint: the first record may name one that was lost.
@@ -89,10 +97,13 @@ export class DamageSoFar {
     this.#decide(true, last)
   }
 
-  /** Whether a record misses what was after a position. */
+  /** Whether a record misses what was after a position. Where several lines are damaged there, it does not miss one that looks torn. */
   #decide(isMissed: boolean, after: number): void {
     if ((this.places.at(-1)?.at ?? -1) <= after) return
-    this.places = this.places.map((one) => (one.at > after ? { ...one, isMissed: one.isMissed ?? isMissed } : one))
+    const hasOther = this.places.some(({ at, as }) => at > after && as !== 'torn')
+    this.places = this.places.map((one) =>
+      one.at > after ? { ...one, isMissed: one.isMissed ?? (isMissed && !(hasOther && one.as === 'torn')) } : one,
+    )
   }
 }
 

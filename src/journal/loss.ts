@@ -18,6 +18,15 @@ export interface Identity {
   readonly id: string
 }
 
+/** The damage that was met while a journal was loaded. */
+interface DamageMet {
+  readonly places: readonly { readonly as: string }[]
+  /** The first record names one before it. */
+  readonly isOrphaned: boolean
+  /** Where zeros begin that no record follows; undefined if there are none. */
+  readonly lastZeros: number | undefined
+}
+
 /** A journal as it was loaded. */
 interface Loaded<S> {
   readonly state: S
@@ -26,12 +35,11 @@ interface Loaded<S> {
   readonly end: number
   /** Whether the state before its first record is known. */
   readonly rooted: boolean
-  /** Something was written to it, and nothing of it counts. */
-  readonly illegible: boolean
   /** What a line says that is intact and cannot be opened with the key of this session. */
   readonly stated: Identity | undefined
-  /** Where the first line is that bytes are missing before: neither that one nor any after it counts. */
-  readonly ahead: number | undefined
+  /** The first line that is not at its place. If bytes are missing before it, neither that line nor any after it counts. */
+  readonly displaced: { readonly how: Displaced; readonly at: number } | undefined
+  readonly damage: DamageMet
   /** What its engine found to be missing. */
   readonly vanished: Vanished | undefined
   /** It ends with a seal that accepts a loss, and the segment after it is not there yet. */
@@ -47,7 +55,7 @@ export function isNamedIn(engine: Pick<Engine, 'name'>, name: string): IsNamed {
 
 /** Compares a journal with what must be there: its own session, its start, and everything that its engine knows of. */
 export function findLoss<S>(reducer: Reducer<S>, loaded: Loaded<S>, isNamed: IsNamed | undefined): Loss | undefined {
-  const { state, start, end, rooted, illegible, stated, ahead, vanished, accepted } = loaded
+  const { state, start, end, rooted, stated, displaced, damage, vanished, accepted } = loaded
   const identity = reducer.identity?.(state) ?? stated
   if (identity !== undefined && isNamed?.(identity.space, identity.id) === false) return { from: start ?? 0, to: end, as: 'identity' }
   // What was accepted ends with its epoch. What is lost after that was written since.
@@ -55,9 +63,12 @@ export function findLoss<S>(reducer: Reducer<S>, loaded: Loaded<S>, isNamed: IsN
     const from = nextEpoch(end, end)
     return vanished !== undefined && vanished.to > from ? { from, to: vanished.to, as: 'vanished' } : undefined
   }
+  const illegible = isIllegible(reducer, loaded)
   const startsLate = start !== undefined && (!rooted || reducer.mayStartAt?.(state, start) === false)
   if (vanished === undefined && !startsLate && !illegible) return undefined
-  const from = startsLate || illegible ? 0 : Math.min(vanished?.from ?? 0, ahead ?? Number.POSITIVE_INFINITY)
+  const ahead = displaced?.how === 'ahead' ? displaced.at : Number.POSITIVE_INFINITY
+  // No record is left after such zeros: they are part of the loss.
+  const from = startsLate || illegible ? 0 : Math.min(vanished?.from ?? 0, ahead, damage.lastZeros ?? Number.POSITIVE_INFINITY)
   return { from, to: Math.max(vanished?.to ?? 0, startsLate ? start : 0, illegible ? end : 0), as: 'vanished' }
 }
 
@@ -89,12 +100,14 @@ export function displacement(line: Line): Displaced {
 }
 
 /**
- * Whether something was written where nothing counts: that is not a journal that never was. But where several processes were about to create one,
- * and some of them failed, there are torn lines, or lines behind their place, and nothing was acknowledged.
+ * Whether something was written where nothing counts, or only records that follow others: that is not a journal that never was. But where several
+ * processes were about to create one, and some of them failed, there are torn lines, or lines behind their place, and nothing was acknowledged.
  */
-export function isIllegible(displaced: Displaced | undefined, damage: readonly { readonly as: string }[]): boolean {
-  const raced = displaced === 'behind' || damage.some(({ as }) => as === 'torn')
-  return displaced === 'ahead' || (!raced && damage.some(({ as }) => as === 'rotten'))
+function isIllegible<S>(reducer: Reducer<S>, { state, displaced, damage: { places, isOrphaned } }: Loaded<S>): boolean {
+  const isAbsent = reducer.isAbsent?.(state) ?? state === reducer.initial
+  if (!isAbsent) return false
+  const raced = displaced?.how === 'behind' || places.some(({ as }) => as === 'torn')
+  return isOrphaned || displaced?.how === 'ahead' || (!raced && places.some(({ as }) => as === 'rotten'))
 }
 
 /** Why nothing may be written to a journal that lost something. `session`: whose journal it is, where that is known. */

@@ -3,11 +3,13 @@
  */
 import { type Extent, firstCopy, secondCopy } from '../record/copies.ts'
 import type { Counted } from '../record/fold.ts'
+import { LEAD_IN } from '../record/line.ts'
 import { isWrittenTwice } from '../record/record.ts'
 
 interface Spoiled {
   readonly at: number
   readonly length: number
+  readonly as: string
 }
 
 export class LostCopies {
@@ -47,6 +49,8 @@ export class LostCopies {
   }
 }
 
-function isWithin({ at, length }: Spoiled, extent: Extent): boolean {
-  return at === extent.at && at + length === extent.end
+/** Zeros may reach beyond the line, over its newline. */
+function isWithin({ at, length, as }: Spoiled, extent: Extent): boolean {
+  const beyond = at + length - extent.end
+  return at === extent.at && (beyond === 0 || (as === 'zeros' && beyond > 0 && beyond <= LEAD_IN.length))
 }

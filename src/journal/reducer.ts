@@ -26,6 +26,8 @@ export interface Reducer<S> {
   readonly notice?: (state: S, lost: readonly NoticedGap[]) => Pick<Draft, 'type' | 'payload'> | undefined
   /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
   readonly mayCheckpoint?: (state: S) => boolean
+  /** Whether this is the state of a journal that does not exist, whatever its records say. Only the initial state is, unless given. */
+  readonly isAbsent?: (state: S) => boolean
   /** Whose journal this is, as its records say it; undefined if they say nothing. */
   readonly identity?: (state: S) => { readonly space: string; readonly id: string } | undefined
   /** Whether the first segment of a journal with this state may start at a position; if not, segments before it vanished. */

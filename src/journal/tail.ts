@@ -11,7 +11,7 @@ import { encodeCheckpoint, LEAD_IN, type Line } from '../record/line.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
 import { DamageSoFar } from './damage-so-far.ts'
-import { type Displaced, displacement, findLoss, type IsNamed, isIllegible, type Loss, statedIdentity } from './loss.ts'
+import { type Displaced, displacement, findLoss, type IsNamed, type Loss, statedIdentity } from './loss.ts'
 import { withNotice } from './own-records.ts'
 import type { PlacedGroup } from './placed-group.ts'
 import { ReadSoFar } from './read-so-far.ts'
@@ -198,9 +198,7 @@ export class Tail<S> {
     await this.#loadSegments(segments)
     const loaded = {
       ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
-      illegible: this.state === this.#reducer.initial && isIllegible(this.#displaced?.how, this.damage),
-      stated: this.#stated,
-      ahead: this.#displaced?.how === 'ahead' ? this.#displaced.at : undefined,
+      ...{ stated: this.#stated, displaced: this.#displaced, damage: this.#damage },
       accepted: isAcceptance(this.#fold.seal),
     }
     this.loss = findLoss(this.#reducer, loaded, this.#isNamed)

@@ -1,6 +1,6 @@
 /** What a damaged line still shows of the record that it was. */
 import { crc32 } from 'node:zlib'
-import { CHECKPOINT_END, CRC_KEY, damageKind, hex, intactCrc, type Line, SUFFIX_LENGTH } from './line.ts'
+import { CHECKPOINT_END, CRC_KEY, crcBeforeRottenNewline, damageKind, hex, intactCrc, type Line, SUFFIX_LENGTH } from './line.ts'
 
 const HEAD = '{"v":'
 const VERSION = '"v":'
@@ -34,6 +34,8 @@ export function checksumOfDamaged(line: Line, isAfterTorn = false): string | und
   const end = endOf(line)
   // Only the bytes between two lines are spoiled, so that they look like one.
   if (end !== undefined && end.position > at && intactCrc(bytes.subarray(end.position - at)) === end.crc) return end.crc
+  const whole = crcBeforeRottenNewline(bytes)
+  if (whole !== undefined) return whole
   if (damageKind(bytes) !== 'rotten') return undefined
   if (end !== undefined) return end.position === at ? end.crc : undefined
   const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('latin1')

@@ -16,9 +16,8 @@
  * on another, and a line can be judged by its own segment.
  */
 import { endOf, isRest } from './damaged-line.ts'
-import { type DamageKind, decodeLine, type Line, openRecord, type Place } from './line.ts'
+import { crcBeforeRottenNewline, type DamageKind, decodeLine, LEAD_IN, type Line, openRecord, type Place } from './line.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
-import { epochOf } from './watermark.ts'
 
 export interface Counted {
   readonly kind: 'counted'
@@ -167,8 +166,11 @@ export class JournalFold {
     if (this.seal !== undefined || at >= this.#successor) return { kind: 'nothing', why: 'outside' }
     const decoded = decodeLine(bytes)
     if (decoded.kind === 'blank') return { kind: 'nothing', why: 'blank' }
-    if (decoded.kind === 'damage')
-      return { kind: 'damage', at, length: bytes.length, as: this.#isRestOfCarried(line) ? 'torn' : decoded.as }
+    if (decoded.kind === 'damage') {
+      // The newline, and the space of the next lead-in, are not part of a line.
+      const length = crcBeforeRottenNewline(bytes) === undefined ? bytes.length : bytes.length - LEAD_IN.length
+      return { kind: 'damage', at, length, as: this.#isRestOfCarried(line) ? 'torn' : decoded.as }
+    }
     const { crc } = decoded
     const record = openRecord(decoded.record, line)
     if (record === undefined) return { kind: 'damage', at, length: bytes.length, as: 'rotten' }
@@ -190,8 +192,6 @@ export class JournalFold {
   missing(next: number): Damaged | undefined {
     const at = this.seal?.next ?? next
     if (!this.#begun || at >= this.#successor || this.#successor === Number.POSITIVE_INFINITY) return undefined
-    // A journal continues in a later epoch only where a loss was accepted, which says itself what was lost.
-    if (epochOf(this.#successor) > epochOf(at)) return undefined
     return { kind: 'damage', at, length: this.#successor - at, as: 'missing' }
   }
 

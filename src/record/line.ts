@@ -268,7 +268,13 @@ export function damageKind(line: Uint8Array): DamageKind {
   // One zero byte inside of a line may be a flipped bit. A page that was not written has many, or only the first or last byte of the line.
   const [first, last] = [line.indexOf(0), line.lastIndexOf(0)]
   if (first !== -1 && (first === 0 || first < last || last === line.length - 1)) return 'zeros'
+  if (crcBeforeRottenNewline(line) !== undefined) return 'rotten'
   return line[line.length - 1] === SPACE || isRestOfCheckpoint(line) ? 'torn' : 'rotten'
+}
+
+/** The checksum of an intact line whose newline rotted, so that it ends with the space of the next lead-in. A writer that died writes no byte in its place. */
+export function crcBeforeRottenNewline(line: Uint8Array): string | undefined {
+  return line[line.length - 1] === SPACE ? intactCrc(line.subarray(0, -LEAD_IN.length)) : undefined
 }
 
 /** Every line starts with its version. */

@@ -60,8 +60,9 @@ export interface Damages {
 
 /** The places to report: first those that are inherited, then the session's own, in the order of their positions. */
 export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [low, high], head }: Damages): DamagedPlace[] {
+  const isInside = ({ position }: { position: number }): boolean => position > low && position < high
   const isCovered = ({ position, reason }: { position: number; reason: DamageReason }): boolean =>
-    (position > low && position < high) || (high === Number.POSITIVE_INFINITY && (reason === 'vanished' || reason === 'identity'))
+    isInside({ position }) || (high === Number.POSITIVE_INFINITY && (reason === 'vanished' || reason === 'identity'))
   const isAmong = ({ position, to }: NoticedGap, others: readonly NoticedGap[]): boolean =>
     others.some((other) => overlaps(other, [position, to]))
   // What was noticed stays lost for this branch, also if its bytes are there again.
@@ -83,7 +84,7 @@ export function damagedPlaces({ gaps, lost: found, noticed, accepted, within: [l
       ),
     )
   const known = accepted
-    .filter((one) => isCovered(one) && !isInGap(one) && !isAmong(one, lost))
+    .filter((one) => isInside(one) && !isInGap(one) && !isAmong(one, lost))
     .map((one) => placeOf({ ...one, since: one.since ?? undefined }, one.count ?? countOf(one, head), one))
   return [
     ...inherited.map((gap) => ({ ...placeOf(gap, gap.count, undefined), ...(gap.accepted === true ? { accepted: true as const } : {}) })),
@@ -100,7 +101,7 @@ export function withoutRepeated(places: readonly DamagedPlace[]): DamagedPlace[]
   })
 }
 
-/** Bytes between two lines: a newline, and the lead-in of the second. Where lines next to each other were accepted, so were these. */
+/** Bytes between two lines: a newline, and the lead-in of the second. Where a line was accepted, so were these. */
 const BETWEEN_LINES = 1 + LEAD_IN.length
 
 /** Whether a person has accepted all of a loss, and not only one beside it. */
@@ -114,7 +115,7 @@ export function isAccepted(
     if (one.position > (reached === undefined ? position : reached + BETWEEN_LINES)) break
     if (end >= position) reached = Math.max(reached ?? end, end)
   }
-  return reached !== undefined && reached >= to
+  return reached !== undefined && reached + BETWEEN_LINES >= to
 }
 
 /** Whether two stretches share a position, or meet: a loss without any bytes has a place too. */

@@ -18,6 +18,7 @@ export const sessionReducer = {
     const payload = unnoticed(state, lost)
     return payload === undefined ? undefined : { type: 'damage.noticed' as const, payload: payload as unknown as JsonObject }
   },
+  isAbsent: ({ status }: SessionState): boolean => status === 'absent',
   mayCheckpoint: (state: SessionState): boolean => !state.unknown,
   identity: ({ space, id }: SessionState) => (space === null || id === null ? undefined : { space, id }),
   // Segments before the incarnation are purged sooner or later, and those that an accepted loss took are not missed again.

@@ -6,6 +6,7 @@
  * ever used twice. Then what cannot be read: it is copied to the quarantine, and its places are written down. If the process dies between the
  * two, the session continues, and the doctor reports the rest as before.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Chunk } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { type Loss, namingSession } from '../journal/loss.ts'
@@ -27,13 +28,17 @@ export interface DamageAccepted extends Written {
 
 /** NOT_FOUND if there is no such session. Where nothing is damaged, or all of it was accepted before, nothing is written. Reads the whole journal. */
 export async function acceptDamage(handle: Handle, { expect }: WriteOptions = {}): Promise<DamageAccepted> {
-  const before = await handle.state()
-  if (expect !== undefined && expect !== before.version) throw unexpected(expect, before)
+  const state = await handle.state()
+  if (expect !== undefined && expect !== state.version) throw unexpected(expect, state)
+  // First: the checkpoint after an accepted loss knows nothing of lines that were lost before it, which then look as if their writer had died.
+  const before = await acceptableDamage(handle)
   const loss = await acceptLoss(handle)
   const { status } = await handle.state()
   if (status === 'absent') throw absent(handle.id)
-  // A deleted session takes no records.
-  const found = status === 'live' ? await acceptableDamage(handle) : []
+  const found = [
+    ...before,
+    ...(loss === undefined ? [] : await acceptableDamage(handle)).filter((one) => !before.some((known) => isDeepStrictEqual(known, one))),
+  ]
   if (found.length > 0) await acknowledgeDamage(handle, found)
   const { version, accepted } = await handle.state()
   const places = status === 'live' ? await (await handle.transcript()).allDamage() : accepted.map(placeOf)
@@ -67,10 +72,14 @@ function noLongerDamaged({ parts, name }: Handle): Promise<void> {
   return parts.catalog.notice({ damaged: [], whole: [name] })
 }
 
+/** A deleted session takes no records, and in the files of another session nothing is this one's. */
 async function acceptableDamage(handle: Handle): Promise<AcknowledgedDamage[]> {
   const { parts, held } = handle
+  const state = await handle.state()
+  const { loss } = held.replica
   const found: AcknowledgedDamage[] = []
-  for await (const problem of sessionProblems(parts, held.journal, await handle.state()))
+  if (state.status !== 'live' || loss?.as === 'identity') return found
+  for await (const problem of sessionProblems(parts, held.journal, { state, loss }))
     if (isAcceptable(problem.kind)) found.push(acknowledgedOf(problem))
   return found
 }

@@ -32,7 +32,18 @@ export class BranchDamage {
     if (gaps.length === 0 && known.length === 0 && noticed.length === 0 && accepted.length === 0) return []
     const missing: MissingMessages[] = []
     for (const gap of gaps.toSorted((a, b) => a.from - b.from)) missing.push(await this.#located(gap))
-    return damagedPlaces({ gaps: missing, lost: known, noticed, accepted, within, head: head.at?.[0] ?? -1 })
+    const places: DamagedPlace[] = []
+    for (const place of damagedPlaces({ gaps: missing, lost: known, noticed, accepted, within, head: head.at?.[0] ?? -1 }))
+      if (!(await this.#isRestored(place))) places.push(place)
+    return places
+  }
+
+  /** Whether an accepted place that costs no message can be read again, after the session was restored from a backup. */
+  async #isRestored({ position, count, reason, accepted, session }: DamagedPlace): Promise<boolean> {
+    const mayBe = accepted === true && count === 0 && session === undefined && (reason === 'rotten' || reason === 'zeros')
+    const gap = mayBe ? this.#state.accepted.find((one) => one.position === position) : undefined
+    if (gap === undefined) return false
+    return (await lostBetween(this.#journals.journal(this.#session), gap.position, gap.to)).length === 0
   }
 
   /** Records that cannot be read, by their positions: they hold no message that the answer lacks. */
@@ -113,10 +124,11 @@ export class BranchDamage {
       ? { ...this.#state, foreign: false, gone: undefined }
       : await this.#journals.condition(piece.journal)
     // Where no line is left of what was lost, what was accepted there is this loss.
+    const isOpen = this.#wholeLosses(piece.journal).some((one) => overlaps(one, between))
     const isKnown = lost.length > 0 ? lost.every((one) => isAccepted(one, accepted)) : accepted.some((one) => overlaps(one, between))
-    if (isOwn) return { ...where, count, between, accepted: isKnown }
+    if (isOwn) return { ...where, count, between, accepted: isKnown && !isOpen }
     const reason = foreign ? 'identity' : (lost[0]?.reason ?? gone?.reason ?? plain.reason)
-    return { ...where, reason, count, between, session: piece.journal, accepted: isKnown }
+    return { ...where, reason, count, between, session: piece.journal, accepted: isKnown && !isOpen }
   }
 }
 

@@ -6,6 +6,7 @@ import { isDamaged } from '../record/damage.ts'
 import type { ErasedLine } from '../record/erasure.ts'
 import { isEncrypted } from '../record/line-cipher.ts'
 import type { JsonObject } from '../record/record.ts'
+import { infoOf } from '../session/info.ts'
 import type { MessageErased } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
@@ -48,7 +49,8 @@ export async function sessionStatus({ engine, replicas, space }: StoreParts, id:
     if (state.status === 'deleted') return 'deleted'
     const hasVanished = (await journal.vanished?.()) !== undefined
     if (state.status === 'absent' && !hasVanished && !isDamaged(replica.damage)) return 'absent'
-    return hasVanished || isDamaged(replica.damage) || !(await isWhole(engine, journal, state)) ? 'damaged' : 'ok'
+    const { status } = infoOf(id, state, replica.damage)
+    return hasVanished || status === 'damaged' || !(await isWhole(engine, journal, state)) ? 'damaged' : 'ok'
   } catch (error) {
     if (!(error instanceof HoldfastError) || !['DAMAGED', 'UNREADABLE'].includes(error.code)) throw error
     return error.code === 'DAMAGED' ? 'damaged' : 'unreadable'

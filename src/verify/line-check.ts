@@ -260,9 +260,10 @@ export class LineCheck {
   }
 
   *#checkIdentity(space: string, session: string, place: Place): Generator<Problem> {
-    if (this.#misplaced || this.#engine.name(space, session) === this.#journal.name) return
+    const [here, there] = [this.#journal.name, this.#engine.name(space, session)]
+    if (this.#misplaced || here === there) return
     this.#misplaced = true
-    yield { kind: 'wrong-identity', place, detail: `It says that it is "${session}" in the space "${space}".` }
+    yield { kind: 'wrong-identity', place, detail: `It is in ${here}, and belongs to "${session}" in the space "${space}", in ${there}.` }
   }
 
   async *#checkBranching(): AsyncGenerator<Problem> {

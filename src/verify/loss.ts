@@ -9,6 +9,17 @@ import type { FindingKind, Place, Problem } from './findings.ts'
 
 type AcceptedRange = Pick<AcceptedGap, 'position' | 'to'>
 
+/** Next to bytes that vanished, or inside of them, these add nothing to the loss. */
+const PARTS: ReadonlySet<FindingKind> = new Set<FindingKind>([
+  'rotten',
+  'lost-page',
+  'missing-record',
+  'missing-message',
+  'missing-segment',
+  'cut-short',
+  'acknowledged',
+])
+
 /** Each says that nothing acknowledged is lost. Next to bytes that vanished, that is not true. */
 const HARMLESS: ReadonlySet<FindingKind> = new Set<FindingKind>(['torn', 'unwritten', 'unfinished-roll'])
 
@@ -20,7 +31,7 @@ export function lossProblem({ from, to }: Loss, segments: readonly number[], tai
 }
 
 /** Losses that were accepted. */
-export function acceptedProblems({ accepted }: Pick<SessionState, 'accepted'>, segments: readonly number[]): Problem[] {
+export function acceptedProblems(accepted: readonly AcceptedGap[], segments: readonly number[]): Problem[] {
   return vanishedIn(accepted).map((gap) => ({ kind: 'acknowledged', place: placeOf(gap, segments) }))
 }
 
@@ -49,12 +60,15 @@ export function isExplained(problem: Problem, { loss, accepted, segments }: Loss
   const open = loss?.as === 'vanished' ? { position: loss.from, to: loss.to } : undefined
   if (problem.kind === 'no-identity') return open !== undefined
   if (problem.follows !== undefined) return open !== undefined && covers(open, problem.follows)
+  const gaps = [...(open === undefined ? [] : [open]), ...vanishedIn(accepted)]
   if (HARMLESS.has(problem.kind)) {
-    const gaps = [...(open === undefined ? [] : [open]), ...vanishedIn(accepted)]
     return gaps.some((gap) => overlaps(gap, stretchOf(problem.place)) || isRemade(problem.place, gap, segments))
   }
-  const isMissing = problem.kind === 'missing-segment' || problem.kind === 'cut-short'
-  return isMissing && open !== undefined && isInside(open, problem.place)
+  return PARTS.has(problem.kind) && gaps.some((gap) => isInside(gap, problem.place))
+}
+
+export function isHarmless(kind: FindingKind): boolean {
+  return HARMLESS.has(kind)
 }
 
 /** The beginning of a segment that was cut is made again after what is left of it, and only then the loss is accepted. */

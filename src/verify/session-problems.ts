@@ -3,24 +3,42 @@
  * what another problem explains is left out.
  */
 import type { Engine, Journal } from '../engine/port.ts'
+import type { Loss } from '../journal/loss.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
 import { checkFamily, type Surroundings } from './family.ts'
 import { acknowledgedOf, isDamage, type Problem } from './findings.ts'
 import { LineCheck } from './line-check.ts'
-import { acceptedProblems, covers, isInside, noticedProblems, rangeOf } from './loss.ts'
+import { acceptedProblems, covers, isExplained, isHarmless, isInside, noticedProblems, rangeOf } from './loss.ts'
 
-/** `state`: undefined if the journal cannot be loaded. `sealed`: its records cannot be decrypted. */
-export async function* sessionProblems(
-  parts: Surroundings,
-  journal: Journal,
-  state: SessionState | undefined,
-  sealed = false,
-): AsyncGenerator<Problem> {
-  const acknowledged = yield* journalProblems(parts.engine, journal, state, sealed)
-  if (state === undefined) return
-  yield* acceptedProblems(state, await journal.segments())
-  if (state.status === 'absent') return
+/** A session as it was loaded. */
+export interface Examined {
+  /** Undefined if the journal cannot be loaded. */
+  readonly state: SessionState | undefined
+  /** What it lost and no one has accepted. */
+  readonly loss?: Loss | undefined
+  /** Its records cannot be decrypted. */
+  readonly sealed?: boolean
+}
+
+export async function* sessionProblems(parts: Surroundings, journal: Journal, examined: Examined): AsyncGenerator<Problem> {
+  const { state, loss } = examined
+  const accepted = state?.accepted ?? []
+  const segments = loss === undefined && accepted.length === 0 ? [] : await journal.segments()
+  let isForeign = false
+  for await (const problem of allProblems(parts, journal, examined)) {
+    isForeign ||= problem.kind === 'wrong-identity'
+    if (!isExplained(problem, { loss, accepted, segments })) yield problem
+  }
+  // Of files that are partly another session's, no line that counts may say so.
+  if (loss?.as === 'identity' && !isForeign) yield { kind: 'wrong-identity' }
+  yield* acceptedProblems(accepted, segments)
+}
+
+async function* allProblems(parts: Surroundings, journal: Journal, examined: Examined): AsyncGenerator<Problem> {
+  const { state } = examined
+  const acknowledged = yield* journalProblems(parts.engine, journal, examined)
+  if (state === undefined || state.status === 'absent') return
   if (state.id === null) yield { kind: 'no-identity' }
   if (state.erasing.length > 0) yield { kind: 'unfinished-erasure' }
   for await (const problem of checkFamily(parts, state)) yield isAcknowledged(problem, acknowledged) ? { kind: 'acknowledged' } : problem
@@ -28,7 +46,7 @@ export async function* sessionProblems(
 
 /** Whether every line of a journal can be read, or what cannot was accepted. */
 export async function isWhole(engine: Engine, journal: Journal, state: SessionState): Promise<boolean> {
-  for await (const { kind } of journalProblems(engine, journal, state, false)) if (isDamage(kind)) return false
+  for await (const { kind } of journalProblems(engine, journal, { state })) if (isDamage(kind)) return false
   return true
 }
 
@@ -36,28 +54,28 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
 async function* journalProblems(
   engine: Engine,
   journal: Journal,
-  state: SessionState | undefined,
-  sealed: boolean,
+  { state, sealed = false }: Examined,
 ): AsyncGenerator<Problem, readonly AcknowledgedDamage[]> {
   const lines = new LineCheck(engine, journal, state, sealed)
   // What was found may have been acknowledged further on.
-  const held: Problem[] = []
+  const found: Problem[] = []
   try {
-    for await (const problem of lines.run()) {
-      if (isDamage(problem.kind)) held.push(problem)
-      else yield problem
+    for await (const problem of lines.run()) found.push(problem)
+    if (state !== undefined) {
+      const damage = found.filter(({ kind }) => isDamage(kind))
+      found.push(...noticedProblems(state, damage, await journal.segments()))
     }
-    if (state !== undefined) held.push(...noticedProblems(state, held, await journal.segments()))
   } catch (error) {
-    yield* held
+    yield* found
     throw error
   }
   const { acknowledged } = lines
   const accepted = state?.accepted ?? []
-  for (const problem of held) {
-    if (isConsequence(problem, held, accepted)) continue
+  for (const problem of found) {
+    if (isConsequence(problem, found, accepted)) continue
+    const mayBeAccepted = isDamage(problem.kind) || isHarmless(problem.kind)
     const isKnown = isAcknowledged(problem, acknowledged) || accepted.some((gap) => isInside(gap, problem.place))
-    yield isKnown ? { kind: 'acknowledged', place: problem.place } : problem
+    yield mayBeAccepted && isKnown ? { kind: 'acknowledged', place: problem.place } : problem
   }
   return acknowledged
 }
@@ -68,9 +86,11 @@ function isConsequence({ follows }: Problem, others: readonly Problem[], accepte
   return others.some(({ place }) => covers(rangeOf(place), follows)) || accepted.some((gap) => covers(gap, follows))
 }
 
+/** A line that looked rotten may look torn once the loss after it was accepted: it is the same place. */
 function isAcknowledged(problem: Problem, acknowledged: readonly AcknowledgedDamage[]): boolean {
   const { kind, segment, offset, length } = acknowledgedOf(problem)
   return acknowledged.some(
-    (known) => known.kind === kind && known.segment === segment && known.offset === offset && known.length === length,
+    (known) =>
+      (known.kind === kind || isHarmless(problem.kind)) && known.segment === segment && known.offset === offset && known.length === length,
   )
 }

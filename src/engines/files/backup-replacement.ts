@@ -39,7 +39,7 @@ export interface Places {
   readonly to: string
 }
 
-/** Whether the store has accepted a loss of this journal that the copy in the backup does not know. A later epoch says so, also if the seal rotted. */
+/** Whether damage of this journal was accepted in the store that the copy in the backup does not know. A later epoch says so, also if the seal rotted. */
 export async function hasNewAcceptance({ disk, from, to }: Places, journal: string): Promise<boolean> {
   if ((await lastEpoch(disk, join(from, journal))) > (await lastEpoch(disk, join(to, journal)))) return true
   const accepted = await acceptances(disk, join(from, journal))
@@ -52,11 +52,12 @@ async function lastEpoch(disk: Disk, directory: string): Promise<number> {
   return epochOf(firstOf((await segmentFiles(disk, directory)).at(-1) ?? '', 'jsonl') ?? 0)
 }
 
-/** Ids of the seals that accepted a loss. */
+/** Ids of the records with which a person accepted damage, and of the seals after them. */
 async function acceptances(disk: Disk, directory: string): Promise<Set<string>> {
   const ids = new Set<string>()
   for await (const record of recordsWith(disk, directory, '"damage accepted"'))
     if (record.type === 'segment.sealed' && record.why === 'damage accepted') ids.add(record.id)
+  for await (const { type, id } of recordsWith(disk, directory, '"damage.acknowledged"')) if (type === 'damage.acknowledged') ids.add(id)
   return ids
 }
 

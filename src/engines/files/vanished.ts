@@ -23,6 +23,8 @@ export interface Contents {
   verdicts(segment: number, successor: number): AsyncIterable<Verdict>
 }
 
+const ZEROS_AT_ONCE = 64 * 1024
+
 /** How often a comparison is repeated because segments were rolled or purged in the meantime. */
 const ATTEMPTS = 5
 
@@ -65,12 +67,25 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
     if (look !== 'gone') return undefined
     if (await isVoid(mark, segments, index, contents)) return undefined
     // The end of a file that was cut is the same for every watermark that shows it.
-    return open.ownEnd < mark.end ? open.ownEnd : mark.start
+    if (open.ownEnd < mark.end) return open.ownEnd
+    return around[lead] === 0 ? segment + (await startOfZeros(open, mark.start - segment)) : mark.start
   } catch (error) {
     throw unreadable(error, 'The journal')
   } finally {
     open.release()
   }
+}
+
+/** Where the zeros begin that reach up to an offset of a file. What was there was written before the line that a watermark names. */
+async function startOfZeros({ file }: Segment, offset: number): Promise<number> {
+  for (let end = offset; end > 0; ) {
+    const begin = Math.max(0, end - ZEROS_AT_ONCE)
+    const bytes = await file.read(begin, end - begin)
+    const last = bytes.findLastIndex((byte) => byte !== 0)
+    if (last !== -1) return begin + last + 1
+    end = begin
+  }
+  return 0
 }
 
 /** Whether the journal goes on in a later epoch than a watermark's: such a segment holds lines, or a seal names it. Its name alone says nothing. */

@@ -37,7 +37,7 @@ export interface ExportOptions {
    * Called with each session once it is written, and the places of it that could not be read: the same ones in every format. An export of all
    * sessions also calls it with those of which nothing can be read, and continues without them.
    */
-  readonly onSession?: (session: string, damage: readonly DamagedPlace[]) => void
+  readonly onSession?: (session: string, damage: readonly DamagedPlace[], isExported: boolean) => void
 }
 
 /** The text of an export, in pieces. */
@@ -65,7 +65,7 @@ async function chosen(parts: StoreParts, { session, tree = false, onSession }: E
     const { state } = await replica.read()
     // Nothing of it can be exported. That is reported, and the others are.
     if (replica.loss?.as === 'identity' || (state.status === 'absent' && isDamaged(replica.damage))) {
-      onSession?.(idOf(parts, name), knownPlaces(replica))
+      onSession?.(idOf(parts, name), knownPlaces(replica), false)
       continue
     }
     if (state.status === 'live' && state.id !== null) parents.set(state.id, state.parent?.session)
@@ -103,7 +103,7 @@ async function* asLines(
     text = ''
   }
   yield `${text}${endLine(count)}\n`
-  if (options.onSession !== undefined) options.onSession(session, await damageOf(parts, session))
+  if (options.onSession !== undefined) options.onSession(session, await damageOf(parts, session), true)
 }
 
 /** Ids stay: they are what items are told by. */
@@ -146,7 +146,7 @@ async function* asPage(
     }
     if (format === 'markdown') yield '\n'
   }
-  if (options.onSession !== undefined) options.onSession(exported, await damageOf(parts, exported))
+  if (options.onSession !== undefined) options.onSession(exported, await damageOf(parts, exported), true)
 }
 
 /** All damage of a session: its journal is read for it, as records that are no messages may be lost too. */
