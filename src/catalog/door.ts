@@ -2,6 +2,7 @@
  * How a store reaches its catalog: in a thread of its own where the store lies in a directory that others may open too, else in this one.
  * Nothing is loaded or opened before the first question: a process that only appends has no catalog.
  */
+import type { DataKeys } from '../encryption/data-keys.ts'
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
@@ -13,6 +14,8 @@ import type { CatalogRequests } from './requests.ts'
 
 export interface DoorOptions {
   readonly engine: Engine
+  /** Of an encrypted store. */
+  readonly dataKeys?: DataKeys | undefined
   readonly clock: Clock
   readonly ids: Ids
   /** Whether the store may be opened a second time, by the thread. */

@@ -3,6 +3,7 @@
  * is durable. It keeps its own copy of the ends of journals, so that a session that goes on changing costs the bytes that are new.
  */
 
+import type { DataKeys } from '../encryption/data-keys.ts'
 import type { Known, Mark, SessionPut, SummaryPut, TextPut } from '../engine/catalog.ts'
 import { systemClock } from '../engine/clock.ts'
 import { systemIds } from '../engine/ids.ts'
@@ -65,6 +66,12 @@ interface Seen {
   readonly isHot: boolean
 }
 
+export interface ExaminerOptions {
+  readonly engine: Engine
+  /** Of an encrypted store. */
+  readonly dataKeys?: DataKeys | undefined
+}
+
 export class Examiner implements Examining {
   readonly #engine: Engine
   readonly #spaces: ReadonlySet<string>
@@ -73,10 +80,10 @@ export class Examiner implements Examining {
   readonly #tails = new Map<string, Omit<Seen, 'isHot'>>()
 
   /** `spaces`: where to look for a session that cannot tell its own. */
-  constructor(engine: Engine, spaces: ReadonlySet<string>) {
+  constructor({ engine, dataKeys }: ExaminerOptions, spaces: ReadonlySet<string>) {
     this.#engine = engine
     this.#spaces = spaces
-    this.#replicas = new Replicas({ reducer: sessionReducer, engine, clock: systemClock, ids: systemIds, limits: LIMITS })
+    this.#replicas = new Replicas({ reducer: sessionReducer, engine, dataKeys, clock: systemClock, ids: systemIds, limits: LIMITS })
   }
 
   rows(sessions: readonly Asked<Known | undefined>[], look: Look): Promise<(SessionPut | undefined)[]> {

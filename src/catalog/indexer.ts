@@ -11,7 +11,7 @@ import { KEY_SPACE, STORE_SPACE, spaceName } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner, type Examining, type Look, sideBySide } from './examiner.ts'
+import { Examiner, type ExaminerOptions, type Examining, type Look, sideBySide } from './examiner.ts'
 import { PIECE_BYTES } from './message-reader.ts'
 
 /** Rows in one put. */
@@ -58,8 +58,7 @@ export interface Sweeping {
   readonly of: number
 }
 
-export interface IndexerOptions {
-  readonly engine: Engine
+export interface IndexerOptions extends ExaminerOptions {
   readonly clock: Clock
   readonly catalog: Catalog
   /** Where to look for sessions that cannot tell their own space. */
@@ -73,6 +72,7 @@ export interface IndexerOptions {
 export class Indexer {
   readonly catalog: Catalog
   readonly #engine: Engine
+  readonly #dataKeys: IndexerOptions['dataKeys']
   readonly #clock: Clock
   readonly #examiner: Examiner
   /** Sessions whose text could not be read: left alone until they change. */
@@ -91,13 +91,14 @@ export class Indexer {
   /** The sweep that is under way. */
   sweeping: Sweeping | undefined
 
-  constructor({ engine, clock, catalog, spaces, signal, spawn }: IndexerOptions) {
+  constructor({ engine, dataKeys, clock, catalog, spaces, signal, spawn }: IndexerOptions) {
     this.catalog = catalog
     this.#engine = engine
     this.#clock = clock
     this.#signal = signal
     this.#spawn = spawn
-    this.#examiner = new Examiner(engine, spaces)
+    this.#dataKeys = dataKeys
+    this.#examiner = new Examiner({ engine, dataKeys }, spaces)
   }
 
   /** Applies every change that was announced before this call. Calls that come while one is at it share the next one. */
@@ -232,7 +233,7 @@ export class Indexer {
 
   /** The journal of a session whose key was destroyed has not changed. */
   async #lookAtKeyless(): Promise<void> {
-    await this.#engine.keyless?.(
+    await this.#dataKeys?.passDestroyed(
       () => this.catalog.names(),
       (names) => this.#look(names, this.#examiner, 'damaged'),
     )

@@ -1,23 +1,22 @@
 /** The same answers without a catalog, by looking at every session: slow, and right. For when a catalog cannot be used. */
 import { canonical } from '../engine/canonical.ts'
 import type { ExtractionRow, ListedRow, ListFilter, ListQuery, SessionPut, StatsRow, TaskQuery, TaskRow } from '../engine/catalog.ts'
-import type { Engine } from '../engine/port.ts'
 import type { Json } from '../record/record.ts'
 import type { Usage } from '../session/state.ts'
-import { Examiner } from './examiner.ts'
+import { Examiner, type ExaminerOptions } from './examiner.ts'
 import { comparePlaces, compareTexts, placeOf } from './list-order.ts'
 
 const BATCH = 128
 
 /** The rows of all sessions of a space, in no particular order. Those that cannot be read are among them, flagged. */
-async function* rowsOf(engine: Engine, space: string): AsyncGenerator<SessionPut> {
-  const examiner = new Examiner(engine, new Set([space]))
+async function* rowsOf(options: ExaminerOptions, space: string): AsyncGenerator<SessionPut> {
+  const examiner = new Examiner(options, new Set([space]))
   let batch: { name: string; known: undefined }[] = []
   const flush = async function* (): AsyncGenerator<SessionPut> {
     for (const row of await examiner.rows(batch, 'swept')) if (row !== undefined) yield row
     batch = []
   }
-  for await (const name of engine.names(space)) {
+  for await (const name of options.engine.names(space)) {
     batch.push({ name, known: undefined })
     if (batch.length === BATCH) yield* flush()
   }
@@ -25,13 +24,13 @@ async function* rowsOf(engine: Engine, space: string): AsyncGenerator<SessionPut
 }
 
 export async function scanList(
-  engine: Engine,
+  options: ExaminerOptions,
   { count, ...query }: ListQuery & { readonly count: boolean },
 ): Promise<{ rows: ListedRow[]; total: number | null }> {
   const { order, after, limit } = query
   const rows: ListedRow[] = []
   let total = 0
-  for await (const row of rowsOf(engine, query.space)) {
+  for await (const row of rowsOf(options, query.space)) {
     if (!matches(row, query)) continue
     total++
     const listed = { name: row.name, ...placeOf(row, order), info: row.info }
@@ -41,9 +40,9 @@ export async function scanList(
   return { rows: rows.slice(0, limit), total: count ? total : null }
 }
 
-export async function scanTasks(engine: Engine, { space, session, status, newestFirst, limit }: TaskQuery): Promise<TaskRow[]> {
+export async function scanTasks(options: ExaminerOptions, { space, session, status, newestFirst, limit }: TaskQuery): Promise<TaskRow[]> {
   const tasks: TaskRow[] = []
-  for await (const row of rowsOf(engine, space)) {
+  for await (const row of rowsOf(options, space)) {
     if (row.status === 'deleted' || (session !== undefined && row.id !== session)) continue
     for (const task of row.tasks) if (status === undefined || task.status === status) tasks.push({ ...task, session: row.id })
   }
@@ -53,11 +52,11 @@ export async function scanTasks(engine: Engine, { space, session, status, newest
 }
 
 export async function scanExtractions(
-  engine: Engine,
+  options: ExaminerOptions,
   { space, owner, keys }: { readonly space: string; readonly owner: string | null; readonly keys?: readonly string[] },
 ): Promise<ExtractionRow[]> {
   const rows: ExtractionRow[] = []
-  for await (const { id, status, summaries } of rowsOf(engine, space)) {
+  for await (const { id, status, summaries } of rowsOf(options, space)) {
     if (status === 'deleted') continue
     for (const { memories, archive, at, owner: whose } of summaries) {
       if (whose !== owner) continue
@@ -69,13 +68,13 @@ export async function scanExtractions(
 }
 
 /** Without what was appended on which day: that would take reading all messages. */
-export async function scanStats(engine: Engine, { space }: { space: string }): Promise<StatsRow> {
+export async function scanStats(options: ExaminerOptions, { space }: { space: string }): Promise<StatsRow> {
   const sessions = { ok: 0, damaged: 0, unreadable: 0, deleted: 0 }
   const tasks = { pending: 0, running: 0, completed: 0, failed: 0, cancelled: 0 }
   const sums = { live: 0, archived: 0, tokens: 0, bytes: 0 }
   const models = new Map<string, Usage>()
   const begun = new Map<string, number>()
-  for await (const row of rowsOf(engine, space)) {
+  for await (const row of rowsOf(options, space)) {
     sessions[row.status]++
     sums.bytes += row.bytes
     if (row.status === 'deleted') continue

@@ -21,8 +21,8 @@ import { ChangeWaiter } from '../engine/change-waiter.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import { STORE_SPACE } from '../engine/names.ts'
-import type { Engine } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
+import type { ExaminerOptions } from './examiner.ts'
 import { breath, Indexer, type Spawned, type Verified } from './indexer.ts'
 import { type KnownDue, knownDue } from './known-due.ts'
 import { Rebuild } from './rebuild.ts'
@@ -42,8 +42,7 @@ const REST_MS = { least: 200, most: 5000, perWork: 4 }
 /** After this long, it is tried again whether the catalog can lie where it belongs. */
 const ELSEWHERE_MS = 30_000
 
-interface CatalogOptions {
-  readonly engine: Engine
+interface CatalogOptions extends ExaminerOptions {
   readonly clock: Clock
   readonly ids: Ids
   /** Starts a reader in another thread. */
@@ -354,11 +353,11 @@ export class CatalogService implements CatalogRequests {
   }
 
   async #openAnew(): Promise<Opened> {
-    const { engine, clock, ids, spawn } = this.#options
+    const { engine, dataKeys, clock, ids, spawn } = this.#options
     const { signal } = this.#closing
     if (engine.catalog !== undefined) {
       const catalog = await engine.catalog({ anew: false })
-      this.#opened = { indexer: new Indexer({ engine, clock, catalog, spaces: this.#spaces, signal, spawn }), path: '' }
+      this.#opened = { indexer: new Indexer({ engine, dataKeys, clock, catalog, spaces: this.#spaces, signal, spawn }), path: '' }
       return this.#opened
     }
     const { directory } = engine
@@ -374,7 +373,7 @@ export class CatalogService implements CatalogRequests {
       path = await newFile(directory, ids)
       catalog = new SqliteCatalog(path)
     }
-    this.#opened = { indexer: new Indexer({ engine, clock, catalog, spaces: this.#spaces, signal, spawn }), path }
+    this.#opened = { indexer: new Indexer({ engine, dataKeys, clock, catalog, spaces: this.#spaces, signal, spawn }), path }
     return this.#opened
   }
 

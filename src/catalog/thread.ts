@@ -13,7 +13,7 @@ const { directory, role } = workerData as ThreadData
 const [clock, ids] = [systemClock, systemIds]
 const opening = openFilesEngine({ directory, keysOf: sessionReducer.keysOf, mayBlock: true, clock, ids }).then((engine) => {
   const spawn = () => spawnReader(directory)
-  const service = role === 'catalog' ? new CatalogService({ engine, clock, ids, spawn }) : new Examiner(engine, new Set())
+  const service = role === 'catalog' ? new CatalogService({ engine, clock, ids, spawn }) : new Examiner({ engine }, new Set())
   return { engine, service }
 })
 opening.catch(() => undefined)

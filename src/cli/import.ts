@@ -10,7 +10,7 @@ import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
-import { growSlowly } from './memory.ts'
+import { growSlowly } from './grow-slowly.ts'
 import { inLine } from './terminal.ts'
 
 interface Options {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import type { Server } from '../server/server.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
-import { growSlowly } from './memory.ts'
+import { growSlowly } from './grow-slowly.ts'
 
 interface Options {
   readonly host: string

@@ -5,19 +5,18 @@
  */
 
 import { JournalWrapper } from '../engine/journal-wrapper.ts'
-import type { Changes, Chunk, Engine, Journal, Oddity, Supports } from '../engine/port.ts'
+import type { Changes, Chunk, Engine, Journal, Oddity, Place, Supports } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
-import type { LineCipher, Open } from '../record/line-cipher.ts'
-import type { CheckpointDraft, Draft } from '../record/record.ts'
+import type { Open } from '../record/line-cipher.ts'
 import { NO_DIGEST } from '../session/keys.ts'
 import type { DataKeys } from './data-keys.ts'
-import type { SessionKey } from './session-key.ts'
 
 export class EncryptedEngine implements Engine {
   readonly supports: Supports
   readonly inspect?: (name?: string) => AsyncIterable<Oddity>
   readonly rederive?: (name: string) => Promise<void>
+  readonly lines?: (places: readonly Place[]) => Promise<(Line | undefined)[]>
   readonly directory?: string
   readonly catalog?: NonNullable<Engine['catalog']>
   readonly #inner: Engine
@@ -30,6 +29,7 @@ export class EncryptedEngine implements Engine {
     this.supports = inner.supports
     if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
     if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
+    if (inner.lines !== undefined) this.lines = (places) => this.#openLines(places)
     if (!indexed) return
     if (inner.directory !== undefined) this.directory = inner.directory
     if (inner.catalog !== undefined) this.catalog = inner.catalog.bind(inner)
@@ -52,16 +52,22 @@ export class EncryptedEngine implements Engine {
     return this.#inner.names(space)
   }
 
+  async #openLines(places: readonly Place[]): Promise<(Line | undefined)[]> {
+    const found = (await this.#inner.lines?.(places)) ?? []
+    return Promise.all(found.map((line, i) => line && this.#withOpener(line, (places[i] as Place).name)))
+  }
+
+  async #withOpener(line: Line, journal: string): Promise<Line> {
+    const key = this.#keyring.isOwn(journal) ? undefined : keyOf(line)
+    return key === undefined ? line : { ...line, open: await opener(this.#keyring, key, journal) }
+  }
+
   changes(cursor?: string): Promise<Changes> {
     return this.#inner.changes(cursor)
   }
 
   watch(hint: () => void): () => void {
     return this.#inner.watch(hint)
-  }
-
-  keyless(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void> {
-    return this.#keyring.passDestroyed(journals, take)
   }
 
   close(): Promise<void> {
@@ -81,7 +87,7 @@ class EncryptedJournal extends JournalWrapper {
   readonly #mixed = new Set<number>()
 
   constructor(inner: Journal, keyring: DataKeys) {
-    super(inner, sealingOf(inner.name, keyring))
+    super(inner)
     this.#keyring = keyring
   }
 
@@ -92,7 +98,7 @@ class EncryptedJournal extends JournalWrapper {
     const lines: Line[] = []
     for (const line of chunk.lines) {
       const id = this.#keyOf(segment, line)
-      if (id !== undefined && !openers.has(id)) openers.set(id, await this.#opener(id))
+      if (id !== undefined && !openers.has(id)) openers.set(id, await opener(this.#keyring, id, this.name))
       const open = id === undefined ? undefined : openers.get(id)
       lines.push(open === undefined ? line : { ...line, open })
     }
@@ -118,57 +124,38 @@ class EncryptedJournal extends JournalWrapper {
     return line === undefined || line.bytes.length < 3 || SEALED.test(headOf(line))
   }
 
-  override remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+  override storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     const key = this.#keyring.atHand(this.name)
     // A hint, and left out where it would not be what the lines say.
     if (key === undefined || this.#mixed.has(segment)) return
-    this.inner.remember(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
+    this.inner.storeKeys(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))
   }
 
   #keyOf(segment: number, line: Line): string | undefined {
-    if (line.bytes.length < 3) return undefined
-    const head = headOf(line)
-    const id = SEALED.exec(head)?.[1]
-    if (id === undefined && !UNSEALED.test(head)) this.#mixed.add(segment)
+    const id = keyOf(line)
+    if (id === undefined && line.bytes.length >= 3 && !UNSEALED.test(headOf(line))) this.#mixed.add(segment)
     return id
   }
+}
 
-  /** Whoever looks into a line whose key is not there is told; whoever does not, goes on. */
-  async #opener(id: string): Promise<Open> {
-    try {
-      const key = await this.#keyring.load(id)
-      // A line that was sealed for another journal is not this one's, whoever has put it there.
-      return (record) => (key.journal === this.name ? key.open(record) : undefined)
-    } catch (error) {
-      return () => {
-        throw error
-      }
+/** The id of the key that a line is encrypted with; undefined if it is not encrypted. */
+function keyOf(line: Line): string | undefined {
+  return line.bytes.length < 3 ? undefined : SEALED.exec(headOf(line))?.[1]
+}
+
+/** What decrypts the lines of a key. Whoever looks into a line whose key is missing gets the error; whoever does not look into it continues. */
+async function opener(keys: DataKeys, id: string, journal: string): Promise<Open> {
+  try {
+    const key = await keys.load(id)
+    // A line that was encrypted for another journal is not this one's, whoever has put it there.
+    return (record) => (key.journal === journal ? key.open(record) : undefined)
+  } catch (error) {
+    return () => {
+      throw error
     }
   }
 }
 
 function headOf({ bytes }: Line): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1')
-}
-
-function sealingOf(journal: string, keyring: DataKeys): LineCipher {
-  let key: SessionKey | undefined
-  const required = (): SessionKey => {
-    if (key === undefined) throw new TypeError('Nothing can be sealed before the key is there.')
-    return key
-  }
-  return {
-    ready: () => {
-      key = keyring.atHand(journal)
-      if (key !== undefined) return undefined
-      return keyring.current(journal, true).then((made) => {
-        key = made
-      })
-    },
-    prepare: () => key?.prepare(),
-    payload: (draft: Draft, text: string) => required().sealPayload(draft, text),
-    state: (draft: CheckpointDraft) => ({ sealed: required().id, state: required().sealState(draft) }),
-    data: (record, payload) => required().sealData(record, payload),
-    message: (record, index, message) => required().sealMessage(record, index, message),
-  }
 }

@@ -1,18 +1,15 @@
 /** Passes every call on to another journal. A subclass overrides what it changes. */
 
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
-import type { LineCipher } from '../record/line-cipher.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Vanished } from './port.ts'
 
 export class JournalWrapper implements Journal {
   readonly name: string
-  readonly sealing: LineCipher | undefined
   protected readonly inner: Journal
 
-  constructor(inner: Journal, sealing = inner.sealing) {
+  constructor(inner: Journal) {
     this.name = inner.name
     this.inner = inner
-    this.sealing = sealing
   }
 
   segments(): Promise<number[]> {
@@ -43,8 +40,8 @@ export class JournalWrapper implements Journal {
     return this.inner.lookup(keys, from, before)
   }
 
-  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
-    this.inner.remember(segment, end, keys)
+  storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+    this.inner.storeKeys(segment, end, keys)
   }
 
   overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {

@@ -8,7 +8,6 @@
 import type { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
-import type { LineCipher } from '../record/line-cipher.ts'
 import type { Catalog } from './catalog.ts'
 
 export interface Engine {
@@ -58,12 +57,6 @@ export interface Engine {
    */
   lines?(places: readonly Place[]): Promise<(Line | undefined)[]>
 
-  /**
-   * Of a store that is encrypted: hands over those of some journals whose keys were destroyed since they were last handed over, by whatever process. What was not
-   * taken is handed over again.
-   */
-  keyless?(journals: () => Promise<readonly string[]>, take: (keyless: readonly string[]) => Promise<void>): Promise<void>
-
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
 }
@@ -98,8 +91,6 @@ export interface Changes {
 
 export interface Journal {
   readonly name: string
-  /** What seals the records that are written to it, where a store is encrypted. Engines have none: it is put in front of them. */
-  readonly sealing?: LineCipher | undefined
 
   /** First positions of the segments, ascending; none if the journal is absent. UNREADABLE if that cannot be told. */
   segments(): Promise<number[]>
@@ -150,7 +141,7 @@ export interface Journal {
    * Hands over what is known of the keys of a segment that was sealed and ends at `end`, the highest entry of each, all of them: saves
    * the engine reading it again. A hint; returns at once, and never fails.
    */
-  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void
+  storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void
 
   /**
    * Puts `line` in the place of `was`, a line of the same length that begins at `at` in a segment (both without their newline): the only thing

@@ -61,13 +61,13 @@ async function untilNothingIsLost<S>(acceptance: Acceptance<S>, onAccepted: (los
 
 /** False if another process wrote first. */
 async function place<S>(acceptance: Acceptance<S>, loss: Loss): Promise<boolean> {
-  const { journal, tail, clock, ids, describe } = acceptance
-  await journal.sealing?.ready()
+  const { journal, cipher, tail, clock, ids, describe } = acceptance
+  await cipher?.ready()
   const now = clock.now()
   const group = new Group(tail.end, tail.prev)
   const notice = noticeBody(acceptance, tail.notice)
   if (notice !== undefined) group.add(notice)
-  group.add(encodeBody({ id: ids.next(now), at: isoTime(now), ...describe(tail.state, loss) }, journal.sealing))
+  group.add(encodeBody({ id: ids.next(now), at: isoTime(now), ...describe(tail.state, loss) }, cipher))
   group.add(sealBody(acceptance, 'damage accepted', { next: nextEpoch(loss.to, tail.end) }))
   const options = { hurry: true, urgent: true, accepting: true, opened: tail.opened }
   const { moved, placed, refusal } = await journal.append(tail.segment, tail.end, group.bytes, options)

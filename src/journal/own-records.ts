@@ -4,6 +4,7 @@ import type { Ids } from '../engine/ids.ts'
 import type { Journal } from '../engine/port.ts'
 import { countedAt } from '../record/fold.ts'
 import { type Body, encodeBody } from '../record/line.ts'
+import type { LineCipher } from '../record/line-cipher.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import type { Reducer } from './reducer.ts'
 
@@ -11,15 +12,16 @@ type Notice = Pick<Draft, 'type' | 'payload'> | undefined
 
 export interface Writer {
   readonly journal: Journal
+  readonly cipher?: LineCipher | undefined
   readonly clock: Clock
   readonly ids: Ids
 }
 
 /** What this writer noticed as lost, as the record before its own; undefined if there is nothing to write down. */
-export function noticeBody({ journal, clock, ids }: Writer, notice: Notice): Body | undefined {
+export function noticeBody({ cipher, clock, ids }: Writer, notice: Notice): Body | undefined {
   if (notice === undefined) return undefined
   const now = clock.now()
-  return encodeBody({ id: ids.next(now), at: isoTime(now), ...notice }, journal.sealing)
+  return encodeBody({ id: ids.next(now), at: isoTime(now), ...notice }, cipher)
 }
 
 /**

@@ -71,7 +71,7 @@ function replica(): Replica<Texts> {
     announce: async () => over.announce?.(),
     roll: (...words) => (over.roll ?? inner.roll.bind(inner))(...words),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
-    remember: (segment, end, keys) => inner.remember(segment, end, keys),
+    storeKeys: (segment, end, keys) => inner.storeKeys(segment, end, keys),
     overwrite: (segment, at, was, line) => inner.overwrite(segment, at, was, line),
     purge: (before) => inner.purge(before),
     close: () => inner.close(),

@@ -62,7 +62,7 @@ beforeEach(() => {
     sync: (segment) => call('sync', () => inner.sync(segment)),
     roll: (first, preamble) => call('roll', () => inner.roll(first, preamble)),
     lookup: (keys, from, before) => call('lookup', () => inner.lookup(keys, from, before)),
-    remember: (segment, _, keys) =>
+    storeKeys: (segment, _, keys) =>
       void remembered.set(
         segment,
         [...keys.values()].map(({ at }) => at),

@@ -84,7 +84,7 @@ function replica(limits: ConstructorParameters<typeof Replica<Texts>>[0]['limits
     sync: (segment) => inner.sync(segment),
     roll: (first, preamble) => inner.roll(first, preamble),
     lookup: (keys, from, before) => inner.lookup(keys, from, before),
-    remember: (segment, end, keys) => inner.remember(segment, end, keys),
+    storeKeys: (segment, end, keys) => inner.storeKeys(segment, end, keys),
     overwrite: (segment, at, was, line) => inner.overwrite(segment, at, was, line),
     purge: (before) => inner.purge(before),
     close: () => inner.close(),

@@ -52,7 +52,7 @@ export class Replica<S> {
   constructor(options: ReplicaOptions<S>) {
     this.#options = options
     this.#limits = { ...LIMITS, ...options.limits }
-    this.#tail = new Tail(options.journal, options.reducer, { witness: options.witness, isNamed: options.isNamed })
+    this.#tail = new Tail(options.journal, options.reducer, options)
   }
 
   /** Carries out an operation. Resolves with its answer once everything that it rests on is durable. */
@@ -128,8 +128,8 @@ export class Replica<S> {
   /** Lets a journal that lost bytes continue (accept-loss.ts). Resolves with the loss, or with undefined if there is none by now. */
   accept(describe: (state: S, loss: Loss) => Pick<Draft, 'type' | 'payload'>): Promise<Loss | undefined> {
     return new Promise((resolve, reject) => {
-      const { journal, clock, ids } = this.#options
-      const acceptance = { journal, clock, ids, tail: this.#tail, races: this.#limits.races, describe }
+      const { journal, cipher, clock, ids } = this.#options
+      const acceptance = { journal, cipher, clock, ids, tail: this.#tail, races: this.#limits.races, describe }
       this.#alone.push(() => acceptLoss({ ...acceptance, requireKnown: () => this.#requireKnown() }).then(resolve, reject))
       this.#draining ??= this.#drain()
     })
@@ -216,8 +216,8 @@ export class Replica<S> {
       // The loss may have come to light just now.
       if (writes && tail.loss !== undefined) throw lossError(tail.loss)
       if (!writes && tail.leavesUncarried) await this.#help()
-      const sealing = writes ? this.#options.journal.sealing?.ready() : undefined
-      if (sealing !== undefined) await sealing
+      const ready = writes ? this.#options.cipher?.ready() : undefined
+      if (ready !== undefined) await ready
       const asking = waiting.filter((item) => this.#mustLookUp(item))
       if (asking.length > 0) await lookUp(this.#options.journal, asking, this.#options.reducer.keysFrom(tail.state), tail.segment)
       const plan = this.#plan(waiting)
@@ -245,7 +245,7 @@ export class Replica<S> {
         standing: () => {
           tail.accept(plan, { synced: !fleeting })
           accepted = true
-          this.#options.journal.sealing?.prepare()
+          this.#options.cipher?.prepare()
           // The keys that are handed over with a segment are found out while the disk works, from when it is half full: many never are.
           if (2 * (tail.end - tail.segment) > this.#limits.segmentBytes) tail.keys.prepare(2 * plan.placed.length)
         },
@@ -365,7 +365,7 @@ export class Replica<S> {
       item.body =
         same && item.body !== undefined
           ? { ...item.body, draft: { ...draft, payload: item.body.draft.payload } }
-          : encodeBody(draft, this.#options.journal.sealing)
+          : encodeBody(draft, this.#options.cipher)
       item.payload = payload
       return item.body
     } catch (error) {
@@ -423,12 +423,12 @@ export class Replica<S> {
 
   /** Tries to place a seal. If another process was first, whoever wanted it decides again whether it still does. */
   async #seal(why: SealReason): Promise<void> {
-    const { journal } = this.#options
+    const { journal, cipher } = this.#options
     const tail = this.#tail
     const sync = why !== 'sync failed'
     const group = new Group(tail.end, tail.prev)
     const { suspectFrom } = tail
-    const ready = journal.sealing?.ready()
+    const ready = cipher?.ready()
     if (ready !== undefined) await ready
     const notice = noticeBody(this.#options, tail.notice)
     if (notice !== undefined) group.add(notice)

@@ -1,4 +1,6 @@
 /** The replicas that one store keeps: the longest unused one is dropped first. One that is dropped while somebody holds it still works. */
+import type { DataKeys } from '../encryption/data-keys.ts'
+import { sessionCipher } from '../encryption/session-cipher.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
@@ -15,7 +17,7 @@ export interface Held<S> {
 }
 
 /** Of a text, as base64 has it. */
-const SEALED_LENGTH = 4 / 3
+const ENCRYPTED_LENGTH = 4 / 3
 
 export class Replicas<S> {
   readonly #reducer: Reducer<S>
@@ -23,6 +25,7 @@ export class Replicas<S> {
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #limits: Pick<Limits, 'replicas' | 'segmentBytes'>
+  readonly #dataKeys: DataKeys | undefined
   /** In order of use. */
   readonly #held = new Map<string, Held<S>>()
 
@@ -32,12 +35,15 @@ export class Replicas<S> {
     readonly clock: Clock
     readonly ids: Ids
     readonly limits: Pick<Limits, 'replicas' | 'segmentBytes'>
+    /** Of an encrypted store. */
+    readonly dataKeys?: DataKeys | undefined
   }) {
     this.#reducer = options.reducer
     this.#engine = options.engine
     this.#clock = options.clock
     this.#ids = options.ids
     this.#limits = options.limits
+    this.#dataKeys = options.dataKeys
   }
 
   /** The replica of a journal. */
@@ -54,13 +60,14 @@ export class Replicas<S> {
   once(name: string, witness?: (counted: Counted) => void): Held<S> {
     const journal = this.#engine.journal(name)
     const isNamed = isNamedIn(this.#engine, name)
-    // As many records, sealed or not: a segment that is full sooner is followed by another sooner.
-    const segmentBytes = this.#limits.segmentBytes * (journal.sealing === undefined ? 1 : SEALED_LENGTH)
+    // As many records, encrypted or not: a segment that is full sooner is followed by another sooner.
+    const cipher = sessionCipher(name, this.#dataKeys)
+    const segmentBytes = this.#limits.segmentBytes * (cipher === undefined ? 1 : ENCRYPTED_LENGTH)
     return (
       this.#held.get(name) ?? {
         journal: new OwnJournal(journal, isNamed),
         replica: new Replica({
-          ...{ journal, reducer: this.#reducer, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness, isNamed },
+          ...{ journal, reducer: this.#reducer, cipher, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness, isNamed },
         }),
       }
     )

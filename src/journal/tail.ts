@@ -8,6 +8,7 @@ import type { Damage } from '../record/damage.ts'
 import { checksumOfDamaged } from '../record/damaged-line.ts'
 import { type Counted, countedAt, isAcceptance, JournalFold, type Seal } from '../record/fold.ts'
 import { encodeCheckpoint, LEAD_IN, type Line } from '../record/line.ts'
+import type { LineCipher } from '../record/line-cipher.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import { carryErasures, countedLines } from './carried-lines.ts'
 import { DamageSoFar } from './damage-so-far.ts'
@@ -24,6 +25,7 @@ interface TailOptions {
   /** False for who needs no keys. */
   readonly readsKeys?: boolean
   readonly isNamed?: IsNamed | undefined
+  readonly cipher?: LineCipher | undefined
   /** Called with each record that is read, in order. */
   readonly witness?: ((counted: Counted) => void) | undefined
 }
@@ -36,6 +38,7 @@ export class Tail<S> {
   readonly #reducer: Reducer<S>
   readonly #readsKeys: boolean
   readonly #witness: TailOptions['witness']
+  readonly #cipher: TailOptions['cipher']
   readonly #isNamed: TailOptions['isNamed']
 
   keys: SegmentKeys
@@ -78,8 +81,9 @@ export class Tail<S> {
   /** A record of this segment erases something, perhaps in this very segment. */
   #hasErasure = false
 
-  constructor(journal: Journal, reducer: Reducer<S>, { readsKeys = true, witness, isNamed }: TailOptions = {}) {
+  constructor(journal: Journal, reducer: Reducer<S>, { readsKeys = true, witness, isNamed, cipher }: TailOptions = {}) {
     this.#journal = journal
+    this.#cipher = cipher
     this.#read = new ReadSoFar(journal)
     this.unsynced = new Unsynced(journal)
     this.#reducer = reducer
@@ -309,8 +313,7 @@ export class Tail<S> {
       }
     }
     const carried = from === undefined ? [] : await countedLines(this.#journal, from, first)
-    const { sealing } = this.#journal
-    await sealing?.ready()
+    await this.#cipher?.ready()
     const checkpoint = encodeCheckpoint(
       {
         base: first,
@@ -321,7 +324,7 @@ export class Tail<S> {
         unrooted: !this.#rooted && !isAcceptance(seal),
         state: this.#reducer.checkpoint(withNotice(this.#reducer, this.state, this.notice, first)),
       },
-      sealing,
+      this.#cipher,
     )
     // Where earlier segments are about to go, nothing else could tell the state if this line rotted.
     const checkpoints = seal?.why === 'purge' ? [checkpoint, checkpoint] : [checkpoint]
@@ -398,7 +401,7 @@ export class Tail<S> {
     // Keys of carried lines are known to the segment that they came from; whoever purges that one has to find them here.
     // Nor are they handed over where something was erased: the digests that are held here are of what it was.
     if (this.#readsKeys && this.#fold.seal?.next === segment && this.#fold.carriedFrom === this.segment && !this.#hasErasure)
-      this.#journal.remember(this.segment, segment, this.keys.all())
+      this.#journal.storeKeys(this.segment, segment, this.keys.all())
     this.#lastSeal = this.#fold.seal
     this.#damage.leave(this.#read.last?.at ?? 0)
     this.#fold.enter(segment, successor)

@@ -12,6 +12,7 @@
  * If the process dies anywhere behind 1, whoever opens the session next goes on at 2; all of it may be done twice. Archives that were made
  * from the message begin anew without it.
  */
+import { sessionCipher } from '../encryption/session-cipher.ts'
 import { KEY_SPACE } from '../engine/names.ts'
 import type { Chunk, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
@@ -117,7 +118,7 @@ async function eraseIn(
   const own = located.journal === handle.id
   const lines: ErasedLine[] = []
   const add = async (found: Found | undefined, paths: readonly Path[]): Promise<void> => {
-    if (found !== undefined) lines.push(await lineOf(journal, found, paths, role))
+    if (found !== undefined) lines.push(await lineOf(handle, found, paths, role))
   }
   const { erased: gone, records } = await transcript.ownReplacements(id)
   if (own && !gone) await add(located.found, [['messages', located.index], ['digest']])
@@ -205,11 +206,11 @@ async function summariesOf(journal: Journal, { number, at, ended }: Archive): Pr
   return all
 }
 
-async function lineOf(journal: Journal, found: Found, paths: readonly Path[], role: string | null): Promise<ErasedLine> {
-  for await (const line of inPlaceFirst(journal, found)) {
+async function lineOf(handle: Handle, found: Found, paths: readonly Path[], role: string | null): Promise<ErasedLine> {
+  for await (const line of inPlaceFirst(handle.held.journal, found)) {
     const decoded = decodeLine(line.bytes)
     if (decoded.kind !== 'record' || decoded.record.pos !== found.at) continue
-    const parts = isEncrypted(decoded.record) ? await sealedParts(journal, line, decoded.record, paths, role) : partsOf(line, paths, role)
+    const parts = isEncrypted(decoded.record) ? await encryptedParts(handle, line, decoded.record, paths, role) : partsOf(line, paths, role)
     return { at: found.at, record: found.record.id, old: decoded.crc, new: overwritten(line.bytes, parts).crc, parts }
   }
   throw new HoldfastError('UNAVAILABLE', 'A record went away while it was to be erased: the session was purged meanwhile. Try again.')
@@ -232,27 +233,27 @@ function partsOf(line: Line, paths: readonly Path[], role: string | null): Erase
 }
 
 /**
- * The same of a sealed line. A message that was sealed by itself goes; of everything else the record is sealed anew without the values. So do the
+ * The same of an encrypted line. A message that was encrypted by itself goes; everything else is encrypted again without the values. So do the
  * digests that id files have: a key alone would not keep somebody who has it from trying what the message was.
  */
-async function sealedParts(
-  journal: Journal,
+async function encryptedParts(
+  { name, parts: { dataKeys } }: Handle,
   line: Line,
   raw: JournalRecord,
   paths: readonly Path[],
   role: string | null,
 ): Promise<ErasedPart[]> {
   const opened = readLine(line)
-  const { sealing } = journal
-  if (opened.kind !== 'record' || sealing === undefined)
+  const cipher = sessionCipher(name, dataKeys)
+  if (opened.kind !== 'record' || cipher === undefined)
     throw new HoldfastError('DAMAGED', 'A record that is to be erased cannot be opened.')
-  await sealing.ready()
+  await cipher.ready()
   const alone = Array.isArray(raw.messages) ? paths.filter(([name]) => name === 'messages') : []
   const inData = paths.filter((path) => !alone.includes(path) && path[0] !== undefined && opened.record[path[0]] !== undefined)
-  const parts = alone.flatMap((path) => partAt(line, path, JSON.stringify(sealing.message(raw, path[1] as number, tombstone(role))), '{}'))
+  const parts = alone.flatMap((path) => partAt(line, path, JSON.stringify(cipher.message(raw, path[1] as number, tombstone(role))), '{}'))
   if (inData.length > 0) {
     const without = (withRole: boolean): string =>
-      JSON.stringify(sealing.data(raw, payloadWithout(opened.record, raw, inData, withRole ? role : undefined)))
+      JSON.stringify(cipher.data(raw, payloadWithout(opened.record, raw, inData, withRole ? role : undefined)))
     parts.push(...partAt(line, ['data'], without(true), without(false)))
   }
   const index = paths.find(([name]) => name === 'messages')?.[1] ?? 0

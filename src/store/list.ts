@@ -49,7 +49,7 @@ export async function list(parts: StoreParts, options: ListOptions): Promise<Lis
   const { rows, total } = await parts.catalog.ask('list', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
     const { scanList } = await import('../catalog/scan.ts')
-    return scanList(parts.engine, query)
+    return scanList(parts, query)
   })
   const page = rows.slice(0, limit)
   const last = page.at(-1)

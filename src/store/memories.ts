@@ -44,7 +44,7 @@ export async function mergedMemories(parts: StoreParts, owner: string | null, ke
   const rows = await parts.catalog.ask('extractions', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
     const { scanExtractions } = await import('../catalog/scan.ts')
-    return scanExtractions(parts.engine, query)
+    return scanExtractions(parts, query)
   })
   return merge(rows)
 }

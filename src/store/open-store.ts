@@ -78,19 +78,25 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
 async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, space: string, options: OpenOptions): Promise<Store> {
   const { clock = systemClock, ids = systemIds, limits = {} } = options
   const indexed = options.encryption?.indexInClear === true
-  const { engine, keyring } = await sealed(inner, options.encryption, indexed)
-  const replicas = new Replicas({ reducer: sessionReducer, engine, clock, ids, limits: { ...LIMITS, ...limits } })
+  const { engine, keyring } = await encrypted(inner, options.encryption, indexed)
+  const replicas = new Replicas({ reducer: sessionReducer, engine, dataKeys: keyring, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
   const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && keyring === undefined
-  const catalog = new CatalogDoor({ engine, clock, ids, threaded, ...(keyring === undefined || indexed ? {} : { inMemory: true }) })
+  const catalog = new CatalogDoor({
+    engine,
+    dataKeys: keyring,
+    clock,
+    ids,
+    threaded,
+    ...(keyring === undefined || indexed ? {} : { inMemory: true }),
+  })
   const { beforeAppend } = options
-  const shared = { engine, clock, ids, replicas, catalog, space, recover: finishErasures }
+  const shared = { engine, dataKeys: keyring, clock, ids, replicas, catalog, space, recover: finishErasures }
   const { quotas } = options
   const parts: StoreParts = {
     ...shared,
     ...(beforeAppend === undefined ? {} : { beforeAppend }),
     ...(quotas === undefined || quotas === false ? {} : { quotas: new Quotas(shared, quotas === true ? undefined : quotas) }),
-    ...(keyring === undefined ? {} : { keyring }),
   }
   keyring?.attach(shared)
   if (options.encryption !== undefined) await keyring?.check()
@@ -98,8 +104,8 @@ async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, sp
   return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
 }
 
-/** The engine as the session sees it. Without a master key, what keys have sealed cannot be read, and nothing be written. */
-async function sealed(
+/** The engine as the session sees it. Without a master key, what is encrypted cannot be read, and nothing can be written. */
+async function encrypted(
   engine: Engine,
   encryption: EncryptionOptions | undefined,
   indexed: boolean,

@@ -25,5 +25,5 @@ export interface StoreParts {
   /** The key of a server that everything is done with, if what it adds is counted. */
   readonly key?: string
   /** The keys of sessions, where the store is encrypted. */
-  readonly keyring?: DataKeys
+  readonly dataKeys?: DataKeys | undefined
 }

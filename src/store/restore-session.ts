@@ -166,10 +166,10 @@ class Restore {
   }
 
   async #opened(engine: Engine): Promise<Engine> {
-    const { keyring, space } = this.#parts
-    if (keyring === undefined || space === KEY_SPACE) return engine
+    const { dataKeys, space } = this.#parts
+    if (dataKeys === undefined || space === KEY_SPACE) return engine
     const { EncryptedEngine } = await import('../encryption/encrypted-engine.ts')
-    return new EncryptedEngine(engine, keyring, { indexed: false })
+    return new EncryptedEngine(engine, dataKeys, { indexed: false })
   }
 
   async #statusAfter(planned: readonly PlannedSegment[]): Promise<SessionStatus> {

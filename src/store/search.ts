@@ -164,8 +164,10 @@ async function linesOf({ engine }: StoreParts, found: readonly FoundDocument[]):
 /** The record that has the content of what was found; undefined if it rotted or was purged, or its key was destroyed. */
 async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument, line?: Line): Promise<Found | undefined> {
   const records = new Records(ownJournal(engine, name))
-  const look = (): Promise<Found | undefined> => (kind === 'message' ? records.at(source) : records.eitherCopyAt(source, 'commit.finished'))
-  const found = (line === undefined ? undefined : recordIn(line)) ?? (await look().catch(ifKeyless))
+  const look = async (): Promise<Found | undefined> =>
+    (line === undefined ? undefined : recordIn(line)) ??
+    (kind === 'message' ? records.at(source) : records.eitherCopyAt(source, 'commit.finished'))
+  const found = await look().catch(ifKeyless)
   const isMessage = found?.record.type === 'messages.appended' || found?.record.type === 'message.replaced'
   return isMessage === (kind === 'message') ? found : undefined
 }

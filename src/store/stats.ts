@@ -25,7 +25,7 @@ export async function statsOf(parts: StoreParts): Promise<Stats> {
   const { stats, lag } = await parts.catalog.ask('stats', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
     const { scanStats } = await import('../catalog/scan.ts')
-    const row = await scanStats(parts.engine, query)
+    const row = await scanStats(parts, query)
     const { ok, damaged, unreadable, deleted } = row.sessions
     return { stats: row, lag: { sessions: ok + damaged + unreadable + deleted, bytes: row.bytes } }
   })

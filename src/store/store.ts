@@ -201,14 +201,14 @@ export class Store implements AsyncDisposable {
    * Safe to interrupt and to repeat, while the store is in use.
    */
   rotateKeys(options: { readonly onProgress?: (done: number) => void } = {}): Promise<number> {
-    return this.#keyring.rewrap(options.onProgress)
+    return this.#dataKeys.rewrap(options.onProgress)
   }
 
   /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
   async destroyKey(session: string): Promise<boolean> {
     const { engine, space, replicas, catalog } = this.#parts
     const name = engine.name(space, checkId('The id of a session', session))
-    const destroyed = await this.#keyring.destroy(name)
+    const destroyed = await this.#dataKeys.destroy(name)
     replicas.forget(name)
     // What it knows of the session, by a key that was there, goes too. Others do the same when they meet it in the ring of keys.
     if (destroyed) await catalog.notice({ damaged: [name], whole: [] })
@@ -218,14 +218,14 @@ export class Store implements AsyncDisposable {
 
   /** Whether sessions of this store have keys. */
   get isEncrypted(): boolean {
-    return this.#parts.keyring !== undefined
+    return this.#parts.dataKeys !== undefined
   }
 
-  get #keyring(): DataKeys {
-    const { keyring } = this.#parts
-    if (keyring === undefined)
+  get #dataKeys(): DataKeys {
+    const { dataKeys } = this.#parts
+    if (dataKeys === undefined)
       throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.')
-    return keyring
+    return dataKeys
   }
 
   /** The same store, with the sessions of another space. Closing one closes both. */

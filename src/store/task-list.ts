@@ -72,7 +72,7 @@ async function tasksOf(
   return parts.catalog.ask('tasks', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
     const { scanTasks } = await import('../catalog/scan.ts')
-    return scanTasks(parts.engine, query)
+    return scanTasks(parts, query)
   })
 }
 

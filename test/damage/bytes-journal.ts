@@ -44,7 +44,7 @@ export class BytesJournal implements Journal {
     return keys.map(() => undefined)
   }
 
-  remember(): void {}
+  storeKeys(): void {}
 
   async overwrite(): Promise<boolean> {
     throw new Error('Nothing is written here.')

@@ -1,10 +1,13 @@
-import { test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
 import { CatalogDoor } from '../../src/catalog/door.ts'
 import { EncryptedEngine } from '../../src/encryption/encrypted-engine.ts'
 import { masterKeyOf } from '../../src/encryption/master-key.ts'
 import { systemClock } from '../../src/engine/clock.ts'
 import { conformance } from '../../src/engine/conformance/index.ts'
 import { systemIds } from '../../src/engine/ids.ts'
+import type { Engine } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { Replicas } from '../../src/journal/replicas.ts'
 import { LIMITS } from '../../src/record/limits.ts'
@@ -23,4 +26,28 @@ conformance(test, {
     keyring.attach({ ...shared, replicas, catalog, space: 'default', recover: finishErasures })
     return { engine }
   },
+})
+
+/** The optional members of an interface of the engine port. */
+function optionalMembers(port: string): string[] {
+  const path = new URL('../../src/engine/port.ts', import.meta.url)
+  const source = ts.createSourceFile('port.ts', readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  const found = source.statements.find((one) => ts.isInterfaceDeclaration(one) && one.name.text === port) as ts.InterfaceDeclaration
+  return found.members.filter(({ questionToken }) => questionToken !== undefined).map(({ name }) => (name as ts.Identifier).text)
+}
+
+test('an engine that encrypts passes on every optional member of the port', () => {
+  const inner = openMemoryEngine({ keysOf: sessionReducer.keysOf })
+  const given = (member: string): unknown => (member === 'directory' ? '/store' : () => undefined)
+  const full = { ...inner, ...Object.fromEntries(optionalMembers('Engine').map((member) => [member, given(member)])) }
+  const engine: Engine = new EncryptedEngine(
+    { ...full, name: inner.name.bind(inner), journal: inner.journal.bind(inner) } as Engine,
+    new Keyring([masterKeyOf(Buffer.alloc(32, 1))]),
+    { indexed: true },
+  )
+  expect(optionalMembers('Engine')).toContain('lines')
+  expect(optionalMembers('Engine').filter((member) => engine[member as keyof Engine] === undefined)).toEqual([])
+  const journal = engine.journal(engine.name('default', 's'))
+  expect(optionalMembers('Journal')).toContain('vanished')
+  expect(optionalMembers('Journal').filter((member) => journal[member as keyof typeof journal] === undefined)).toEqual([])
 })

@@ -42,7 +42,7 @@ function handOn(sound: Journal): Journal {
     sync: (segment) => sound.sync(segment),
     roll: (first, preamble, options) => sound.roll(first, preamble, options),
     lookup: (keys, from, before) => sound.lookup(keys, from, before),
-    remember: (segment, end, keys) => sound.remember(segment, end, keys),
+    storeKeys: (segment, end, keys) => sound.storeKeys(segment, end, keys),
     overwrite: (segment, at, was, line) => sound.overwrite(segment, at, was, line),
     purge: (before) => sound.purge(before),
     close: () => sound.close(),

@@ -33,13 +33,13 @@ export class MessageLists {
   async read(session: AdapterSession, last: string): Promise<MessageList> {
     const known = this.#lists.get(nameOf(session, last))
     if (known !== undefined) {
-      this.remember(session, known)
+      this.keep(session, known)
       return known
     }
     const messages = await newestMessages(session, { branch: last, onDamage: this.#onDamage })
     const texts = messages.map(({ message }) => JSON.stringify(message))
     const list = { ids: messages.map(({ id }) => id), texts, plain: texts.map(plainOf) }
-    this.remember(session, list)
+    this.keep(session, list)
     return list
   }
 
@@ -50,7 +50,7 @@ export class MessageLists {
     return latest
   }
 
-  remember(session: AdapterSession, list: MessageList): void {
+  keep(session: AdapterSession, list: MessageList): void {
     const last = list.ids.at(-1)
     if (last === undefined) return
     const name = nameOf(session, last)

@@ -200,7 +200,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     const ids = added.map((_, index) => `${digest}.${index}`)
     const plain = [...base.plain.slice(0, shared), ...added.map(plainOf)]
     const list = { ids: [...base.ids.slice(0, shared), ...ids], texts, plain }
-    this.#lists.remember(session, list)
+    this.#lists.keep(session, list)
     const last = list.ids.at(-1) as string
     return { last, ...(added.length === 0 ? {} : { messages: added.map((text) => JSON.parse(text)), ids, parent }) }
   }

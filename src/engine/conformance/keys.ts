@@ -107,7 +107,7 @@ export const keyCases: readonly Case[] = [
         const known = ['hot', ...names].map((name) => expected.get(name) as KeyEntry)
         const end = await writer.next()
         // Not of every segment: a hint may be left out.
-        if (segment % 5 !== 3) writer.journal.remember(begin, end, new Map(known.map((one) => [one.key, one])))
+        if (segment % 5 !== 3) writer.journal.storeKeys(begin, end, new Map(known.map((one) => [one.key, one])))
         for (const journal of [writer.journal, trial.journal()]) {
           assert.deepEqual(await look(journal, [...expected.keys(), 'absent'], 0, end), [...expected.values(), undefined])
         }

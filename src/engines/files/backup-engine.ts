@@ -40,7 +40,7 @@ function backupJournal(disk: Disk, root: string, name: string, instead: Readonly
     append: refuse,
     roll: refuse,
     lookup: refuse,
-    remember: () => undefined,
+    storeKeys: () => undefined,
     overwrite: refuse,
     purge: refuse,
     close: async () => undefined,

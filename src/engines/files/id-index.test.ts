@@ -193,15 +193,15 @@ describe('a disk that fails', () => {
   })
 })
 
-describe('what is remembered of a sealed segment', () => {
-  const remember = (index: IdIndex, segment: number): void => {
+describe('the keys of a sealed segment', () => {
+  const store = (index: IdIndex, segment: number): void => {
     const entries = OFFSETS.map((offset) => expected(segment * LENGTH + offset))
-    index.remember(segment * LENGTH, (segment + 1) * LENGTH, new Map(entries.map((entry) => [entry.key, entry])))
+    index.storeKeys(segment * LENGTH, (segment + 1) * LENGTH, new Map(entries.map((entry) => [entry.key, entry])))
   }
 
   test('answers without a file, and without the segment being read', async () => {
     const index = makeIndex(3)
-    for (const segment of [0, 1, 2]) remember(index, segment)
+    for (const segment of [0, 1, 2]) store(index, segment)
     await expectExact(index, 3)
     expect(built).toEqual([])
     expect(await files()).toEqual([])
@@ -210,7 +210,7 @@ describe('what is remembered of a sealed segment', () => {
 
   test('is written once it is asked for, so that other processes need not read the segment', async () => {
     const index = makeIndex(3)
-    for (const segment of [0, 1, 2]) remember(index, segment)
+    for (const segment of [0, 1, 2]) store(index, segment)
     await index.prepare(3 * LENGTH)
     expect(await files()).toEqual([0, LENGTH, 2 * LENGTH].map(idFile))
     await expectExact(makeIndex(3), 3)
@@ -224,7 +224,7 @@ describe('what is remembered of a sealed segment', () => {
     expect(await files()).toEqual([idFile(0)])
     built = []
     const index = makeIndex(5)
-    for (const segment of [1, 2, 3, 4]) remember(index, segment)
+    for (const segment of [1, 2, 3, 4]) store(index, segment)
     await expectExact(index, 5)
     await index.prepare(5 * LENGTH)
     await expectExact(index, 5)
@@ -235,14 +235,14 @@ describe('what is remembered of a sealed segment', () => {
   test('is not taken twice, nor in the place of what is known', async () => {
     const index = makeIndex(2)
     await expectExact(index, 2)
-    index.remember(LENGTH, 2 * LENGTH, new Map())
-    remember(index, 1)
+    index.storeKeys(LENGTH, 2 * LENGTH, new Map())
+    store(index, 1)
     await expectExact(index, 2)
   })
 
   test('is lost when the index is closed, and read from the segments again', async () => {
     const index = makeIndex(2)
-    for (const segment of [0, 1]) remember(index, segment)
+    for (const segment of [0, 1]) store(index, segment)
     await index.close()
     expect(index.bytes).toBe(0)
     await expectExact(index, 2)

@@ -91,7 +91,7 @@ export class IdIndex {
   }
 
   /** Takes in the highest entry of each key of a segment that was just sealed, so that it need not be read again. */
-  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+  storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     if (this.#sources.some((source) => source.end > segment)) return
     this.#sources = [...this.#sources, { first: segment, end, count: keys.size, memory: keys, filter: filterOf(keys) }]
   }

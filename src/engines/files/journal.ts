@@ -154,11 +154,11 @@ export class FilesJournal implements Journal {
   }
 
   /** Who made the next segment also writes the id file; for others it is enough to keep the keys. */
-  remember(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+  storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     this.#parts
       .track(() =>
         this.#parts.indexes.use(this.name, this.#makeIndex, async (index) => {
-          index.remember(segment, end, keys)
+          index.storeKeys(segment, end, keys)
           if (this.#made === end) await index.prepare(end)
         }),
       )

@@ -92,7 +92,7 @@ export class MemoryJournal implements Journal {
   }
 
   /** A segment knows its keys itself, once it was asked. */
-  remember(): void {}
+  storeKeys(): void {}
 
   async overwrite(segment: number, at: number, was: Uint8Array, line: Uint8Array): Promise<boolean> {
     return (

@@ -88,7 +88,7 @@ export class PostgresJournal implements Journal {
     this.#indexed = { from, before }
   }
 
-  remember(segment: number, _end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
+  storeKeys(segment: number, _end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
     // A hint: what was not put is found missing when it is looked up.
     this.#parts.calls.track(() => this.#putKeys(segment, keys)).catch(() => undefined)
   }

@@ -166,7 +166,7 @@ class Run {
     if (dryRun || this.#options.signal?.aborted === true) return
     await this.#ledger.quarantine(source, damage)
     const digested = early ?? (await (late as DigestedWhileRead).digested())
-    await this.#ledger.remember(digested, source, name, reports, this.#children)
+    await this.#ledger.add(digested, source, name, reports, this.#children)
   }
 
   async *#write(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {

@@ -52,7 +52,7 @@ export class Ledger {
     return value === undefined ? undefined : String((value as JsonObject).parent)
   }
 
-  async remember(
+  async add(
     { digest, bytes }: Digested,
     source: Source,
     format: string,
