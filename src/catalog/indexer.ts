@@ -257,14 +257,19 @@ export class Indexer {
     const now = this.#clock.monotonicMs()
     const names = all.filter((name) => now - (this.#compared.get(name) ?? Number.NEGATIVE_INFINITY) >= withinMs)
     if (names.length === 0) return false
-    if (this.#compared.size > MOST_COMPARED) this.#compared.clear()
-    for (const name of names) this.#compared.set(name, now)
+    this.#rememberCompared(names)
     const known = await this.catalog.known(names)
     const changes = await sideBySide([...names.entries()], ([i, name]) => this.#unannounced(name, known[i]))
     const those = (change: 'lost' | 'grown'): string[] => names.filter((_, i) => changes[i] === change)
     await this.#look(those('lost'), this.#examiner, 'damaged')
     await this.#look(those('grown'), this.#examiner)
     return changes.some((change) => change !== undefined)
+  }
+
+  #rememberCompared(names: readonly string[]): void {
+    const now = this.#clock.monotonicMs()
+    if (this.#compared.size > MOST_COMPARED) this.#compared.clear()
+    for (const name of names) this.#compared.set(name, now)
   }
 
   /** A journal that is longer may be another session's. One that is as long is compared with its watermark, which costs one small read. */
@@ -298,6 +303,8 @@ export class Indexer {
     const changed = asked.filter((_, i) => same[i] !== true)
     for (const { name } of changed) this.#stuck.delete(name)
     const rows = await examining.rows(changed, look)
+    // Whoever reads a journal compares it with its watermarks.
+    this.#rememberCompared(changed.map(({ name }) => name))
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),
     )

@@ -1,9 +1,9 @@
 /** The OpenAPI document, made from the route table. */
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { mayReportDamage, resultOf } from './damage.ts'
+import { BASE } from './envelope.ts'
 import type { Route } from './route.ts'
 import { ErrorEnvelope } from './schemas.ts'
-import { BASE } from './table.ts'
 
 const ABOUT = `Sessions for AI agents that cannot be lost, doubled or corrupted. Every write is on the disk when it is answered.
 

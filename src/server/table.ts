@@ -13,8 +13,6 @@ import { shareRoutes } from './routes/shares.ts'
 import { toolResultRoutes } from './routes/tool-results.ts'
 import { transferRoutes } from './routes/transfer.ts'
 
-export const BASE = '/api/v1'
-
 export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
   ...messageRoutes,

@@ -4,8 +4,9 @@
  */
 import { expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
+import { BASE } from '../../src/server/envelope.ts'
 import type { Route } from '../../src/server/route.ts'
-import { BASE, ROUTES } from '../../src/server/table.ts'
+import { ROUTES } from '../../src/server/table.ts'
 import { Application } from './application.ts'
 
 /** Something to be found, in the space of the first key. */

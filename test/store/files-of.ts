@@ -7,7 +7,18 @@ export interface StoreFile {
   readonly bytes: Buffer
 }
 
+/** The store may be in use: if a file gets another name while they are read, all are read again. */
 export function filesOf(directory: string): StoreFile[] {
+  for (;;) {
+    try {
+      return filesNow(directory)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+}
+
+function filesNow(directory: string): StoreFile[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -1,7 +1,8 @@
 /** Every route, with what it must answer. */
 
+import { BASE } from '../../../src/server/envelope.ts'
 import type { Route } from '../../../src/server/route.ts'
-import { BASE, ROUTES } from '../../../src/server/table.ts'
+import { ROUTES } from '../../../src/server/table.ts'
 import { DAMAGE_HEADER } from '../../../src/wire/damage.ts'
 import {
   ACCEPTS,
