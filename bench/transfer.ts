@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../src/store/open-store.ts'
 import type { Store } from '../src/store/store.ts'
+import { exportFrom } from '../src/transfer/export/export.ts'
+import { importInto } from '../src/transfer/import/import.ts'
 import { sourcesAt } from '../src/transfer/sources.ts'
 import { residentBytes } from './child-server.ts'
 import { CHAT, type ForeignLog, LOGS, writeLog } from './foreign-logs.ts'
@@ -59,7 +61,7 @@ export const transfer: Benchmark = {
 
 async function importRate(store: Store, file: string, { format }: ForeignLog, count: number): Promise<number> {
   const begun = performance.now()
-  for await (const { messages, ...report } of store.import(sourcesAt([file]))) {
+  for await (const { messages, ...report } of importInto(store, sourcesAt([file]))) {
     if (messages !== count || report.format !== format) throw new Error(`${messages} were imported from ${report.format}`)
   }
   return (1000 * count) / (performance.now() - begun)
@@ -68,7 +70,7 @@ async function importRate(store: Store, file: string, { format }: ForeignLog, co
 async function exportRate(store: Store, count: number): Promise<number> {
   const begun = performance.now()
   let length = 0
-  for await (const piece of store.export()) length += piece.length
+  for await (const piece of exportFrom(store)) length += piece.length
   if (length < 980 * count) throw new Error(`${length} characters were exported`)
   return (1000 * count) / (performance.now() - begun)
 }

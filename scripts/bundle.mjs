@@ -60,7 +60,7 @@ const bundle = await rolldown({
   input: {
     main: join(root, 'dist', 'cli', 'main.js'),
     thread: join(root, 'dist', 'catalog', 'thread.js'),
-    'reader-thread': join(root, 'dist', 'store', 'import', 'reader-thread.js'),
+    'reader-thread': join(root, 'dist', 'transfer', 'import', 'reader-thread.js'),
   },
   platform: 'node',
   // The session imports erasing lazily because the two need each other, not to have it in another file.

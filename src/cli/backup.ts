@@ -5,7 +5,7 @@ import { vanishedSessions } from '../doctor/vanished-sessions.ts'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
 import { sessionWords, shellWord } from '../journal/command-words.ts'
-import type { RestoredSession } from '../store/restore-session.ts'
+import type { RestoredSession } from '../transfer/restore-session.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
@@ -86,7 +86,7 @@ async function restoreOne(context: Context, from: string, id: string, dryRun: bo
     restored += bytes
     progress.update(count(restored, 'byte'))
   }
-  const { restoreSession } = await import('../store/restore-session.ts')
+  const { restoreSession } = await import('../transfer/restore-session.ts')
   const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...given({ encryption, space }) })
   progress.end()
   const { segments, restoredBytes, repairedLines, repeatedLines, keptErased, status } = done

@@ -4,10 +4,11 @@
  */
 import { HoldfastError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
+import { importInto } from '../transfer/import/import.ts'
 import { sourcesAt } from '../transfer/sources.ts'
 
 export interface ClaudeCodeHookOptions {
-  readonly store: Pick<Store, 'import'>
+  readonly store: Store
   /** Told of what could not be imported. An agent is never held up by it. */
   readonly onError?: (error: unknown) => void
 }
@@ -16,7 +17,7 @@ export interface ClaudeCodeHookOptions {
 export function claudeCodeHook({ store, onError }: ClaudeCodeHookOptions): (input: unknown) => Promise<Record<string, never>> {
   return async (input) => {
     try {
-      for await (const _ of store.import(sourcesAt(pathsIn(input)), { from: 'claude-code' })) {
+      for await (const _ of importInto(store, sourcesAt(pathsIn(input)), { from: 'claude-code' })) {
         // Nobody wants to hear of each session here.
       }
     } catch (error) {

@@ -1,6 +1,7 @@
 /** `copy`: all sessions of a store, to another one. */
-import { copyStore } from '../store/copy.ts'
+
 import { openStore } from '../store/open-store.ts'
+import { copyStore } from '../transfer/copy.ts'
 import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 

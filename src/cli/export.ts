@@ -2,8 +2,9 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
 import type { DamagedPlace } from '../store/damage.ts'
-import type { ExportFormat } from '../store/export/export.ts'
 import type { Store } from '../store/store.ts'
+import type { ExportFormat } from '../transfer/export/export.ts'
+import { exportFrom } from '../transfer/export/export.ts'
 import { placeFields, placesInHeader } from '../wire/damage.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
@@ -39,7 +40,7 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
   const wanted = { format, ...given({ session: id, tree, redact }) }
   const pieces = context.isRemote
     ? ((await context.read()) as RemoteStore).export({ ...wanted, signal, onDamage })
-    : ((await context.read()) as Store).export({ ...wanted, onSession })
+    : exportFrom((await context.read()) as Store, { ...wanted, onSession })
   if (file === undefined) {
     for await (const piece of pieces) {
       if (signal.aborted) return

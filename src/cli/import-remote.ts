@@ -9,9 +9,9 @@ import { HoldfastError } from '../errors.ts'
 import { isSessionDirectory } from '../formats/file-names.ts'
 import type { Source, SourceFile } from '../formats/item.ts'
 import { type TarFile, tarOf } from '../formats/tar.ts'
-import { left } from '../store/import/import.ts'
-import { parentsFirst } from '../store/import/order.ts'
-import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
+import { left } from '../transfer/import/import.ts'
+import { parentsFirst } from '../transfer/import/order.ts'
+import type { ImportedSession, ImportOptions } from '../transfer/import/report.ts'
 
 /** More than that no server takes, however well it is compressed. */
 const MOST_BYTES = 256 * 1024 * 1024

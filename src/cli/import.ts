@@ -3,8 +3,9 @@ import { stat } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Source } from '../formats/item.ts'
-import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
 import type { Store } from '../store/store.ts'
+import { importInto } from '../transfer/import/import.ts'
+import type { ImportedSession, ImportOptions } from '../transfer/import/report.ts'
 import { sourcesAt } from '../transfer/sources.ts'
 import { ImportTotals, importedFields } from '../wire/imports.ts'
 import { given } from './arguments.ts'
@@ -44,7 +45,7 @@ type Take = (sources: AsyncIterable<Source>, options: ImportOptions) => AsyncIte
 /** What takes sources in, here or at a server. */
 async function taker(context: Context, { dryRun }: Options): Promise<Take> {
   const store = await (dryRun === true ? context.read() : context.write())
-  if (!context.isRemote) return (sources, options) => (store as Store).import(sources, options)
+  if (!context.isRemote) return (sources, options) => importInto(store as Store, sources, options)
   const { importAtServer } = await import('./import-remote.ts')
   return (sources, options) => importAtServer(store as RemoteStore, sources, options)
 }

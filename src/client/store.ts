@@ -4,9 +4,7 @@ import { HoldfastError } from '../errors.ts'
 import type { SessionInfo } from '../session/info.ts'
 import type { ErasedSession, EraseOptions } from '../store/erase-owner.ts'
 import type { Expired, ExpireOptions } from '../store/expire.ts'
-import type { ExportOptions } from '../store/export/export.ts'
 import type { FollowOptions } from '../store/follow.ts'
-import type { ImportedSession, ImportOptions } from '../store/import/report.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 import type { MemoriesOptions, Memory } from '../store/memories.ts'
 import type { Purged, PurgeOptions } from '../store/purge.ts'
@@ -19,6 +17,8 @@ import type { CreateOptions } from '../store/store.ts'
 import type { RetryOptions, TaskListOptions } from '../store/task-list.ts'
 import type { TaskInfo } from '../store/tasks.ts'
 import type { PageOptions } from '../store/transcript.ts'
+import type { ExportOptions } from '../transfer/export/export.ts'
+import type { ImportedSession, ImportOptions } from '../transfer/import/report.ts'
 import type { Finding } from '../verify/findings.ts'
 import { DAMAGE_HEADER, damageIn, placesInHeader } from '../wire/damage.ts'
 import { type ImportedFields, importedOf } from '../wire/imports.ts'
@@ -252,7 +252,7 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     return (await this.#transport.ask<{ sessions: number; findings: Finding[] }>('POST', '/doctor', { body })).result
   }
 
-  /** Sessions as text, in pieces, as `store.export` makes it where the store is. */
+  /** Sessions as text, in pieces, as `exportFrom` makes it where the store is. */
   export({ session, tree, format, redact, signal, onDamage }: RemoteExportOptions = {}): AsyncGenerator<string> {
     const path = session === undefined ? '/export' : `/sessions/${encodeURIComponent(session)}/export`
     const onHeaders = (headers: Headers): void => {

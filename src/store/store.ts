@@ -2,13 +2,10 @@
 import type { CatalogStatus } from '../catalog/requests.ts'
 import type { DataKeys } from '../encryption/data-keys.ts'
 import { HoldfastError } from '../errors.ts'
-import type { Source } from '../formats/item.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
 import type { ErasedSession, EraseOptions } from './erase-owner.ts'
 import type { Expired, ExpireOptions } from './expire.ts'
-import type { ExportOptions } from './export/export.ts'
-import type { ImportedSession, ImportOptions } from './import/report.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
@@ -158,22 +155,6 @@ export class Store implements AsyncDisposable {
   /** A page of what the holder of a share's token sees; NOT_FOUND if the token opens nothing. Of whatever space. */
   shared(token: string, options: PageOptions = {}): Promise<SharedView> {
     return readShared(this.#parts, token, options)
-  }
-
-  /**
-   * Brings in the sessions of other programs, or of another store, from their bytes. Safe to repeat: what is there already is left alone.
-   * Tells of each session.
-   */
-  async *import(sources: AsyncIterable<Source> | Iterable<Source>, options: ImportOptions = {}): AsyncGenerator<ImportedSession> {
-    // Loaded when it is wanted: few processes ever import.
-    const { importInto } = await import('./import/import.ts')
-    yield* importInto(this.#parts, sources, options)
-  }
-
-  /** Sessions as text, in pieces: for another store, for other programs, or for people. */
-  async *export(options: ExportOptions = {}): AsyncGenerator<string> {
-    const { exportFrom } = await import('./export/export.ts')
-    yield* exportFrom(this.#parts, options)
   }
 
   /** How much this space, or a key of a server, may hold and add. Enforced by whoever opened the store with `quotas`, such as a server. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
+import { importInto } from './import/import.ts'
 import { sourcesAt } from './sources.ts'
 
 test('what goes away while a folder is looked through is told, and holds up nothing else', async () => {
@@ -20,7 +21,7 @@ test('what goes away while a folder is looked through is told, and holds up noth
   }
   const store = await openStore('memory:')
   const told: Record<string, string> = {}
-  for await (const { source, messages, note } of store.import(sources())) {
+  for await (const { source, messages, note } of importInto(store, sources())) {
     told[source.slice(directory.length + 1)] = note ?? `${messages} messages`
   }
   const gone = expect.stringContaining('cannot be read')

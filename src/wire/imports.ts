@@ -1,5 +1,5 @@
 /** What an import tells, by the names that its fields have outside. */
-import type { ImportedSession } from '../store/import/report.ts'
+import type { ImportedSession } from '../transfer/import/report.ts'
 
 export type ImportedFields = Omit<ImportedSession, 'session'> & { readonly session_id: string | null }
 

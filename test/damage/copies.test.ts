@@ -11,6 +11,7 @@ import { splitLines } from '../../src/record/line.ts'
 import { type JournalRecord, RECORD_TYPES, WRITTEN_TWICE } from '../../src/record/record.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
 import type { Finding } from '../../src/verify/findings.ts'
 import type { Files } from '../doctor/disk.ts'
 import { makeGolden, openGolden } from '../golden/make.ts'
@@ -108,7 +109,7 @@ async function followed(session: Session): Promise<string[]> {
 
 async function exported(store: Store, session: string): Promise<string> {
   let text = ''
-  for await (const piece of store.export({ session })) text += piece
+  for await (const piece of exportFrom(store, { session })) text += piece
   return text
 }
 

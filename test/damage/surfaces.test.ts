@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
 import type { DamagedPlace } from '../../src/store/damage.ts'
-import { EXPORT_FORMATS } from '../../src/store/export/export.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { EXPORT_FORMATS, exportFrom } from '../../src/transfer/export/export.ts'
 import { READS, type Seen } from './surfaces/answers.ts'
 import { METHOD_NAMES, METHOD_SURFACES } from './surfaces/client-methods.ts'
 import { COMMAND_NAMES, COMMAND_SURFACES, STATED_COMMANDS } from './surfaces/commands.ts'
@@ -26,7 +26,7 @@ const FORMAT_SURFACES: readonly Surface[] = EXPORT_FORMATS.map((format) => ({
     seen(
       async () => {
         const damage: DamagedPlace[] = []
-        for await (const _ of store.export({ session: TALK, format, onSession: (__, places) => void damage.push(...places) }));
+        for await (const _ of exportFrom(store, { session: TALK, format, onSession: (__, places) => void damage.push(...places) }));
         return damage
       },
       (damage) => damage.length > 0,
@@ -122,7 +122,7 @@ describe.each(FAULTS)('after $name', (fault) => {
       const onSession = (_: string, damage: readonly DamagedPlace[]): void => {
         places += damage.length
       }
-      for await (const _ of store.export({ session: TALK, format, onSession }));
+      for await (const _ of exportFrom(store, { session: TALK, format, onSession }));
       counts.add(places)
     }
     expect(counts.size).toBe(1)

@@ -5,6 +5,7 @@ import { doctor } from '../../src/doctor/doctor.ts'
 import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
 import { useDirectory } from '../store/directory.ts'
 import { tracesOf } from './traces.ts'
 
@@ -136,7 +137,7 @@ test('in memory it is the same', async () => {
   const { store, session } = await richStore({}, 'memory:')
   await session.erase('m')
   let text = ''
-  for await (const piece of store.export()) text += piece
+  for await (const piece of exportFrom(store)) text += piece
   for (const change of [session, await store.session('f')]) {
     for await (const { record } of change.follow({ fromStart: true, signal: AbortSignal.timeout(200) })) text += JSON.stringify(record)
   }

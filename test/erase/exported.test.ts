@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
 import { useDirectory } from '../store/directory.ts'
 
 const directory = useDirectory()
@@ -29,7 +30,7 @@ test.each([0, 1, 2, 5, 20])(
       if (whole.length >= pieces) erasing ??= other.session('s').then((one) => one.erase('m20'))
     }
     begin()
-    for await (const piece of store.export({ session: 's' })) {
+    for await (const piece of exportFrom(store, { session: 's' })) {
       whole.push(piece)
       begin()
     }
@@ -43,7 +44,7 @@ test.each([0, 1, 2, 5, 20])(
     }
     for (const one of [store, other]) {
       let after = ''
-      for await (const piece of one.export({ session: 's' })) after += piece
+      for await (const piece of exportFrom(one, { session: 's' })) after += piece
       expect(contentsIn(after).get('m20')).toBe('[erased]')
       expect(after).not.toContain('Xanadu')
     }

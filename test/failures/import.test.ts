@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { ImportedSession } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
+import type { ImportedSession } from '../../src/transfer/import/report.ts'
 import { sourcesAt } from '../../src/transfer/sources.ts'
 import { Cli, objectsIn } from '../cli/holdfast.ts'
 import { ServerProcess } from '../server/process.ts'
@@ -52,7 +53,7 @@ const WAYS: readonly (readonly [string, (foreign: Foreign) => Promise<Seen>])[] 
     async (foreign) => {
       const store = await openStore(foreign.cli.store)
       const reports: ImportedSession[] = []
-      for await (const report of store.import(sourcesAt([foreign.path]))) reports.push(report)
+      for await (const report of importInto(store, sourcesAt([foreign.path]))) reports.push(report)
       const messages: [string, { id: string; content: unknown }[]][] = []
       for (const { id } of (await store.list()).sessions) {
         const page = await (await store.session(id)).messages({ archived: true, limit: 1000 })

@@ -3,6 +3,8 @@ import { HoldfastError } from '../../src/errors.ts'
 import { bytesSource } from '../../src/formats/bytes.ts'
 import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
 import { Application } from '../server/application.ts'
 import { useDirectory } from '../store/directory.ts'
 import { filesOf } from '../store/files-of.ts'
@@ -31,7 +33,7 @@ async function sayEverywhere(store: Store): Promise<void> {
   await session.describe({ metadata: { note: SECRET } })
   await session.fork({ id: 'f', title: SECRET })
   const chat = `${JSON.stringify({ role: 'user', content: `imported ${SECRET}` })}\n${JSON.stringify({ role: 'assistant', content: 'ok' })}\n`
-  const reports = await collected(store.import([bytesSource('/a/chat.jsonl', Buffer.from(chat))]))
+  const reports = await collected(importInto(store, [bytesSource('/a/chat.jsonl', Buffer.from(chat))]))
   expect(reports).toMatchObject([{ messages: 2 }])
   await session.commit()
   await store.search('key')
@@ -42,7 +44,7 @@ test('no way of saying a secret brings it to the disk, nor into what is told of 
   await sayEverywhere(store)
   const { messages } = await (await store.session('s')).messages({ archived: true })
   expect(messages[0]?.message.content).toMatch(MARKER)
-  const markers = new Set((await collected(store.export())).join('').match(new RegExp(MARKER, 'g')))
+  const markers = new Set((await collected(exportFrom(store))).join('').match(new RegExp(MARKER, 'g')))
   expect(markers.size).toBe(1)
   await store.close()
   for (const { path, bytes } of filesOf(directory().path)) expect(bytes.includes(SECRET), path).toBe(false)
@@ -51,7 +53,7 @@ test('no way of saying a secret brings it to the disk, nor into what is told of 
 test('without the option, all of it is kept as it was said', async () => {
   const store = await openStore('memory:')
   await sayEverywhere(store)
-  expect((await collected(store.export())).join('').split(SECRET).length).toBeGreaterThan(6)
+  expect((await collected(exportFrom(store))).join('').split(SECRET).length).toBeGreaterThan(6)
 })
 
 test('a call that is repeated is known, also after the store was opened anew', async () => {
@@ -126,10 +128,10 @@ test('a share that was made so stays so in another store', async () => {
   const session = await store.session('s')
   await session.append({ role: 'user', content: SECRET })
   await session.share({ redact: true })
-  const text = (await collected(store.export())).join('')
+  const text = (await collected(exportFrom(store))).join('')
   const other = await openStore('memory:')
-  await collected(other.import([bytesSource('/a/s.jsonl', Buffer.from(text))]))
-  expect((await collected(other.export())).join('')).toContain('"redact":true')
+  await collected(importInto(other, [bytesSource('/a/s.jsonl', Buffer.from(text))]))
+  expect((await collected(exportFrom(other))).join('')).toContain('"redact":true')
 })
 
 test('over HTTP, neither what is stored nor what is shared has the secret', async () => {

@@ -6,13 +6,15 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
 import { sourcesAt } from '../../src/transfer/sources.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'start.cjs')
 
 async function exported(store: Store): Promise<string> {
   let text = ''
-  for await (const piece of store.export()) text += piece
+  for await (const piece of exportFrom(store)) text += piece
   // What has no time in the source happened when it was imported.
   return text.replace(/^(\{(?:"holdfast":1,"kind":"session","session":"[^"]*"|"kind":"entry"),"at":")[^"]*/gm, '$1')
 }
@@ -53,7 +55,7 @@ test('a file of some MB, read by a thread, becomes the same session', async () =
   const other = await openStore(there)
   try {
     const reports = []
-    for await (const report of store.import(sourcesAt([file]))) reports.push(report)
+    for await (const report of importInto(store, sourcesAt([file]))) reports.push(report)
     const [told] = threaded.stdout
       .trim()
       .split('\n')
@@ -74,14 +76,14 @@ test('a library user who stops in the middle leaves no thread behind, and the ne
   const file = join(directory, 'cli_direct.jsonl')
   writeFileSync(file, conversation())
   const script = `
-    import { openStore, sourcesAt } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
+    import { importInto, openStore, sourcesAt } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
     const store = await openStore(${JSON.stringify(join(directory, 'store'))})
     const stop = new AbortController()
     const onProgress = ({ messages }) => { if (messages > 2000) stop.abort() }
     let first = 0
-    for await (const { messages } of store.import(sourcesAt([${JSON.stringify(file)}]), { signal: stop.signal, onProgress })) first += messages
+    for await (const { messages } of importInto(store, sourcesAt([${JSON.stringify(file)}]), { signal: stop.signal, onProgress })) first += messages
     let second = 0
-    for await (const { messages } of store.import(sourcesAt([${JSON.stringify(file)}]))) second += messages
+    for await (const { messages } of importInto(store, sourcesAt([${JSON.stringify(file)}]))) second += messages
     await store.close()
     console.log(JSON.stringify({ first, second }))`
   const ended = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 60_000 })
@@ -99,7 +101,7 @@ test('the thread of one import reads for the next, and holds up no process that 
   // The second is not the first, which would be known.
   for (const [i, file] of files.entries()) writeFileSync(file, Buffer.concat([conversation(), Buffer.from('\n'.repeat(i))]))
   const script = `
-    import { openStore, sourcesAt } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
+    import { importInto, openStore, sourcesAt } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
     let threads = 0
     process.on('worker', () => threads++)
     const store = await openStore(${JSON.stringify(join(directory, 'store'))})

@@ -8,8 +8,8 @@ import { backUp } from '../../src/engines/files/backup.ts'
 import type { Disk } from '../../src/engines/files/disk.ts'
 import { nodeDisk as realDisk } from '../../src/engines/files/node-disk.ts'
 import { type OpenOptions, openStore } from '../../src/store/open-store.ts'
-import { type RestoredSession, restoreSession } from '../../src/store/restore-session.ts'
 import type { Store } from '../../src/store/store.ts'
+import { type RestoredSession, restoreSession } from '../../src/transfer/restore-session.ts'
 import { diskWith } from '../damage/disk-with.ts'
 
 /** A store and its backup, for one test. Its segments are small. */

@@ -5,10 +5,10 @@ import { extractive } from '../../src/commit/models/extractive.ts'
 import { Worker } from '../../src/commit/worker.ts'
 import { acknowledge } from '../../src/session/decide.ts'
 import type { DamagedPlace } from '../../src/store/damage.ts'
-import { EXPORT_FORMATS } from '../../src/store/export/export.ts'
 import { Handle } from '../../src/store/handle.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
+import { EXPORT_FORMATS, exportFrom } from '../../src/transfer/export/export.ts'
 import { useDirectory } from './directory.ts'
 import { linesOf, rot, segmentsOf, type WrittenLine } from './spoil.ts'
 
@@ -203,7 +203,7 @@ describe('an export', () => {
     const onSession = (_: string, damage: readonly DamagedPlace[]): void => {
       places = damage
     }
-    for await (const _ of store.export({ format, session, onSession }));
+    for await (const _ of exportFrom(store, { format, session, onSession }));
     return places
   }
 

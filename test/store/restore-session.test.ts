@@ -7,7 +7,7 @@ import { backUp } from '../../src/engines/files/backup.ts'
 import { readEntries } from '../../src/store/entries.ts'
 import { Handle } from '../../src/store/handle.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { restoreSession } from '../../src/store/restore-session.ts'
+import { restoreSession } from '../../src/transfer/restore-session.ts'
 import { backedUp, dyingDisk, idsOf, Place, say, UP_TO } from './backup-place.ts'
 
 /** What can happen to the files of a session, so that the backup brings all of it back. */

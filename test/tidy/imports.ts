@@ -3,7 +3,7 @@
  * count, too.
  *
  * Further: an engine never imports another one; only the cli, src/index.ts and src/store/open-store.ts pick an engine, and
- * src/store/restore-session.ts, since a backup is files, and the thread of the catalog; web/ sees the
+ * src/transfer/restore-session.ts, since a backup is files, and the thread of the catalog; web/ sees the
  * client only; the pure rooms reach no disk, network, process, clock or chance; node:fs has one door, src/engines/files/node-disk.ts,
  * one for the catalog, whose files are SQLite's, one for the files of the page, one for files to import, and the cli. Tests that lie beside the code obey the layers but may pick an engine and touch the disk.
  */
@@ -29,7 +29,7 @@ const MAY_USE_FS = [
   'src/transfer/sources.ts',
   'src/cli/',
 ]
-const MAY_PICK_ENGINE = ['src/cli/', 'src/index.ts', 'src/store/open-store.ts', 'src/store/restore-session.ts', 'src/catalog/thread.ts']
+const MAY_PICK_ENGINE = ['src/cli/', 'src/index.ts', 'src/store/open-store.ts', 'src/transfer/restore-session.ts', 'src/catalog/thread.ts']
 
 interface Import {
   readonly line: number

@@ -13,7 +13,7 @@ import { copyAndVerify } from './copying.ts'
 import { follow } from './following.ts'
 import { type Answer, HistoryFile, nowUs, type Wish } from './history.ts'
 import { keep } from './keeper.ts'
-import { doctorOf, importInto, type Opened } from './looking.ts'
+import { doctorOf, importWish, type Opened } from './looking.ts'
 import { generationAt, sessionsOf } from './sessions.ts'
 import { SlowModel } from './slow-model.ts'
 import { perform, wish } from './wishes.ts'
@@ -169,7 +169,7 @@ class Client {
   #perform(number: number, wanted: Wish): Promise<Answer> {
     const { name, begun, store, copies } = this.#options
     if (wanted.kind === 'doctor') return doctorOf(this.#opened)
-    if (wanted.kind === 'import') return importInto(this.#opened, wanted)
+    if (wanted.kind === 'import') return importWish(this.#opened, wanted)
     if (wanted.kind !== 'copy') return perform(this.#opened.any(), wanted, `${name}#${number}`)
     const now = generationAt(begun)
     const recent = Array.from({ length: Math.min(COMPARED, now + 1) }, (_, i) => now - i)

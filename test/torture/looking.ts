@@ -4,6 +4,7 @@ import { doctor } from '../../src/doctor/doctor.ts'
 import { bytesSource } from '../../src/formats/bytes.ts'
 import type { Importer } from '../../src/formats/item.ts'
 import type { Store } from '../../src/store/store.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
 import type { Answer, Found, Wish } from './history.ts'
 import { tagOf } from './sessions.ts'
 
@@ -39,9 +40,9 @@ const lines: Importer = {
   },
 }
 
-export async function importInto({ local }: Opened, { session, tags }: Extract<Wish, { kind: 'import' }>): Promise<Answer> {
+export async function importWish({ local }: Opened, { session, tags }: Extract<Wish, { kind: 'import' }>): Promise<Answer> {
   if (local === undefined) throw new TypeError('An importer opens the store itself.')
   const source = bytesSource(session, Buffer.from(tags.join('\n')))
-  for await (const _ of local.import([source], { importers: [lines] }));
+  for await (const _ of importInto(local, [source], { importers: [lines] }));
   return { told: 'ok' }
 }

@@ -4,22 +4,24 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
 import { bytesSource } from '../../src/formats/bytes.ts'
-import type { ExportOptions } from '../../src/store/export/export.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { ExportOptions } from '../../src/transfer/export/export.ts'
+import { exportFrom } from '../../src/transfer/export/export.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
 import { StubModel } from '../commit/fixtures.ts'
 import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
 
 async function exported(store: Store, options: ExportOptions = {}): Promise<string> {
   let text = ''
-  for await (const piece of store.export(options)) text += piece
+  for await (const piece of exportFrom(store, options)) text += piece
   return text
 }
 
 /** A store with what is in an export, and what was told of it. */
 async function imported(text: string): Promise<Store> {
   const store = await openStore('memory:')
-  for await (const { damage, note } of store.import([bytesSource('/a/export.jsonl', Buffer.from(text))])) {
+  for await (const { damage, note } of importInto(store, [bytesSource('/a/export.jsonl', Buffer.from(text))])) {
     expect(damage).toEqual([])
     expect(note).toBeNull()
   }
@@ -116,14 +118,17 @@ test('importing an export again, also into the store that it comes from, changes
   const text = await exported(store)
   const again = await imported(text)
   for (const one of [store, again]) {
-    for await (const report of one.import([bytesSource('/b/other.jsonl', Buffer.from(`${text}\n`))])) expect(report.messages).toBe(0)
+    for await (const report of importInto(one, [bytesSource('/b/other.jsonl', Buffer.from(`${text}\n`))])) expect(report.messages).toBe(0)
     expect(await exported(one)).toBe(text)
   }
 })
 
 test('what was imported from other programs survives an export', async () => {
   const store = await openStore('memory:')
-  for await (const _ of store.import(FIXTURES.map((fixture) => sourceOf(fixture))));
+  for await (const _ of importInto(
+    store,
+    FIXTURES.map((fixture) => sourceOf(fixture)),
+  ));
   const text = await exported(store)
   expect(await exported(await imported(text))).toBe(text)
 })
@@ -148,7 +153,7 @@ test('cut off anywhere, an export gives what is whole, and says that something i
   const store = await openStore('memory:')
   const cut = `${lines.slice(0, -1).join('\n')}\n`
   const reports = []
-  for await (const report of store.import([bytesSource('/a/x.jsonl', Buffer.from(cut))])) reports.push(report)
+  for await (const report of importInto(store, [bytesSource('/a/x.jsonl', Buffer.from(cut))])) reports.push(report)
   expect(reports).toMatchObject([{ session: 'c', messages: 1, damaged: 1, damage: [{ reason: 'Lines of this session are missing.' }] }])
 })
 
@@ -192,7 +197,7 @@ test('bytes that are too many, or become too many, are refused, and nothing of t
   expect(() => bytesSource('x', Buffer.alloc(11), { bytes: 10 })).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }))
   const store = await openStore('memory:')
   const bomb = gzipSync(jsonl(...Array.from({ length: 1000 }, () => ({ role: 'user', content: 'the same again' }))))
-  const told = store.import([bytesSource('x.jsonl', bomb, { decompressedBytes: 10_000 })])
+  const told = importInto(store, [bytesSource('x.jsonl', bomb, { decompressedBytes: 10_000 })])
   await expect(told.next()).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
   expect((await store.list()).sessions).toEqual([])
 })
@@ -204,7 +209,7 @@ test('a compressed log that is cut off or spoiled gives what comes out of it, an
   const spoiled = Buffer.from(whole).fill(0xff, middle, middle + 100)
   for (const bytes of [whole.subarray(0, middle), spoiled]) {
     const store = await openStore('memory:')
-    for await (const { messages, damage } of store.import([bytesSource('/a/x.jsonl.gz', bytes)])) {
+    for await (const { messages, damage } of importInto(store, [bytesSource('/a/x.jsonl.gz', bytes)])) {
       expect(messages).toBeGreaterThan(2000)
       expect(damage[0]?.reason).toContain('decompressed only in part')
     }

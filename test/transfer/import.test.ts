@@ -4,17 +4,18 @@ import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import type { Importer, Source } from '../../src/formats/item.ts'
 import { sessionReducer } from '../../src/session/reducer.ts'
-import type { ImportedSession, ImportOptions } from '../../src/store/import/report.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
+import { importInto } from '../../src/transfer/import/import.ts'
+import type { ImportedSession, ImportOptions } from '../../src/transfer/import/report.ts'
 import { dyingAt } from '../store/dying.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
 
 async function importAll(store: Store, sources: readonly Source[], options: ImportOptions = {}): Promise<ImportedSession[]> {
   const reports: ImportedSession[] = []
-  for await (const report of store.import(sources, options)) reports.push(report)
+  for await (const report of importInto(store, sources, options)) reports.push(report)
   return reports
 }
 
@@ -285,7 +286,7 @@ test('an interrupted import goes on where it stopped', async () => {
   const store = await openStore('memory:')
   const texts = Array.from({ length: 3000 }, (_, index) => `message ${index}`)
   const stop = new AbortController()
-  for await (const _ of store.import([chat(...texts)], { signal: stop.signal, onProgress: () => stop.abort() }));
+  for await (const _ of importInto(store, [chat(...texts)], { signal: stop.signal, onProgress: () => stop.abort() }));
   const [report] = await importAll(store, [chat(...texts)])
   expect((report?.messages ?? 0) + (report?.skipped ?? 0)).toBe(3000)
   expect(report?.skipped).toBeGreaterThan(0)

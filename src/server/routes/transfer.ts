@@ -4,8 +4,9 @@ import { HoldfastError } from '../../errors.ts'
 import { bytesSources } from '../../formats/bytes.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { DamagedPlace } from '../../store/damage.ts'
-import { EXPORT_FORMATS, type ExportOptions } from '../../store/export/export.ts'
 import type { Store } from '../../store/store.ts'
+import { EXPORT_FORMATS, type ExportOptions, exportFrom } from '../../transfer/export/export.ts'
+import { importInto } from '../../transfer/import/import.ts'
 import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
 import { headerOf, readBytes } from '../body.ts'
 import { damageHeader } from '../damage.ts'
@@ -71,7 +72,7 @@ interface Begun {
 async function begin(store: Store, options: ExportOptions): Promise<Begun> {
   const damage: DamagedPlace[] = []
   const onSession = (_: string, places: readonly DamagedPlace[]): void => void damage.push(...places)
-  const pieces = store.export({ ...options, onSession })
+  const pieces = exportFrom(store, { ...options, onSession })
   const held: string[] = []
   for (let size = 0; size < SERVER_LIMITS.heldExportCharacters; ) {
     const { done, value } = await pieces.next()
@@ -98,7 +99,7 @@ async function damageInExport(store: Store, { session, tree }: ExportOptions): P
     (await store.list({ status: 'damaged', limit: LIMITS.pageSessions })).sessions.map(({ id }) => id)
   for (const id of session === undefined ? await damaged() : [session]) {
     try {
-      for await (const _ of store.export({ session: id, onSession, ...given({ tree }) }));
+      for await (const _ of exportFrom(store, { session: id, onSession, ...given({ tree }) }));
     } catch (error) {
       // Nothing of it can be read: the export of all sessions leaves it out.
       if (session !== undefined || !(error instanceof HoldfastError) || error.code !== 'DAMAGED') throw error
@@ -162,7 +163,7 @@ const importBytes = route({
     const limits = { bytes: SERVER_LIMITS.importBytes, decompressedBytes: SERVER_LIMITS.importedBytes }
     const sessions: ImportedFields[] = []
     const totals = new ImportTotals()
-    for await (const session of store.import(bytesSources(name, bytes, limits), { from, dryRun: dry_run })) {
+    for await (const session of importInto(store, bytesSources(name, bytes, limits), { from, dryRun: dry_run })) {
       totals.add(session)
       sessions.push(importedFields(session))
     }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { COMMANDS } from '../../../src/cli/commands.ts'
-import { EXPORT_FORMATS } from '../../../src/store/export/export.ts'
+import { EXPORT_FORMATS } from '../../../src/transfer/export/export.ts'
 import { MAIN } from '../../cli/holdfast.ts'
 import {
   ACCEPTS,

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Worker } from '../../../src/commit/worker.ts'
-import { type Copied, copyStore } from '../../../src/store/copy.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { type Copied, copyStore } from '../../../src/transfer/copy.ts'
+import { exportFrom } from '../../../src/transfer/export/export.ts'
+import { importInto } from '../../../src/transfer/import/import.ts'
 import { emptyDatabase, newDatabase, withClient } from '../../postgres/database.ts'
 import { startProxy } from '../../postgres/proxy.ts'
 import { sourceOf } from '../../transfer/fixtures.ts'
@@ -45,7 +47,7 @@ async function fill(store: Store): Promise<void> {
 
 async function everything(store: Store): Promise<unknown> {
   const texts: string[] = []
-  for await (const piece of store.export({ format: 'jsonl' })) texts.push(piece)
+  for await (const piece of exportFrom(store, { format: 'jsonl' })) texts.push(piece)
   return texts.join('')
 }
 
@@ -104,7 +106,7 @@ test('a copy and an import of much go by COPY, and little does not', async () =>
   expect(await statementsOfCopy()).toContain('COPY')
   const lines = LARGE.map((message) => JSON.stringify(message)).join('\n')
   const source = sourceOf({ name: '/large/chat.jsonl', files: { 'chat.jsonl': lines } })
-  for await (const { messages } of importedTo.import([source])) expect(messages).toBe(LARGE.length)
+  for await (const { messages } of importInto(importedTo, [source])) expect(messages).toBe(LARGE.length)
   expect(await statementsOfImport()).toContain('COPY')
 })
 

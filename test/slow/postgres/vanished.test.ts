@@ -6,10 +6,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { doctor } from '../../../src/doctor/doctor.ts'
 import { newMasterKey } from '../../../src/encryption/master-key.ts'
 import type { Vanished } from '../../../src/engine/port.ts'
-import { copyStore } from '../../../src/store/copy.ts'
 import { damageOf } from '../../../src/store/damage.ts'
 import { type OpenOptions, openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { copyStore } from '../../../src/transfer/copy.ts'
 import { newDatabase, withClient } from '../../postgres/database.ts'
 
 async function opened(where: string, options: OpenOptions = {}): Promise<Store> {

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Source } from '../../formats/item.ts'
-import { openStore } from '../open-store.ts'
-import type { Store } from '../store.ts'
+import { openStore } from '../../store/open-store.ts'
+import type { Store } from '../../store/store.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
+import { importInto } from './import.ts'
 import type { ImportedSession } from './report.ts'
 
 /** A log of more than `LARGE_BYTES`, of which it is counted how often it is read to its end. */
@@ -19,7 +20,7 @@ function large(lines: number, name = '/a/chat.jsonl'): { readonly source: Source
 
 async function importOne(store: Store, source: Source): Promise<ImportedSession> {
   const reports: ImportedSession[] = []
-  for await (const report of store.import([source])) reports.push(report)
+  for await (const report of importInto(store, [source])) reports.push(report)
   return reports[0] as ImportedSession
 }
 

@@ -9,7 +9,7 @@ import { HoldfastError } from '../errors.ts'
 import { history } from '../journal/history.ts'
 import { LIMITS } from '../record/limits.ts'
 import { isBlank, LEAD_IN, type Line } from '../record/line.ts'
-import type { Store } from './store.ts'
+import type { Store } from '../store/store.ts'
 
 export interface Copied {
   /** The journal, as both engines name it. */

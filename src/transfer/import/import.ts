@@ -9,8 +9,9 @@ import { HoldfastError } from '../../errors.ts'
 import { detect, IMPORTERS } from '../../formats/importers.ts'
 import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source } from '../../formats/item.ts'
 import { type Ready, readied } from '../../formats/ready.ts'
-import { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
+import { Handle } from '../../store/handle.ts'
+import type { StoreParts } from '../../store/parts.ts'
+import type { Store } from '../../store/store.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
 import { Ledger } from './ledger.ts'
 import { firstSession } from './order.ts'
@@ -26,12 +27,16 @@ interface Known {
   readonly importer: Importer
 }
 
+/**
+ * Imports the sessions of other programs, or of another store, from their bytes. Safe to repeat: what is there already is not changed. Returns a
+ * report of each session.
+ */
 export async function* importInto(
-  parts: StoreParts,
+  store: Store,
   sources: AsyncIterable<Source> | Iterable<Source>,
-  options: ImportOptions,
+  options: ImportOptions = {},
 ): AsyncGenerator<ImportedSession> {
-  const run = new Run(parts, options)
+  const run = new Run(store.parts, options)
   const known: Known[] = []
   for await (const source of sources) {
     if (options.signal?.aborted === true) return

@@ -4,8 +4,8 @@ import type { Engine } from '../engine/port.ts'
 import { Replicas } from '../journal/replicas.ts'
 import { LIMITS } from '../record/limits.ts'
 import { sessionReducer } from '../session/reducer.ts'
-import { type SessionStatus, sessionStatus } from './journal-facts.ts'
-import type { StoreParts } from './parts.ts'
+import { type SessionStatus, sessionStatus } from '../store/journal-facts.ts'
+import type { StoreParts } from '../store/parts.ts'
 
 /** `after`: an engine whose journal of the session is as the restore would leave it. */
 export async function statusAfter(parts: StoreParts, id: string, after: Engine): Promise<SessionStatus> {

@@ -12,13 +12,14 @@ import type { Redact } from '../../message/redact.ts'
 import { isDamaged } from '../../record/damage.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
-import { type DamagedPlace, knownPlaces } from '../damage.ts'
-import type { TreeNode } from '../family.ts'
-import { redactorToRead } from '../fingerprint-key.ts'
-import { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
-import { Session } from '../session.ts'
-import type { StoredMessage } from '../stored-message.ts'
+import { type DamagedPlace, knownPlaces } from '../../store/damage.ts'
+import type { TreeNode } from '../../store/family.ts'
+import { redactorToRead } from '../../store/fingerprint-key.ts'
+import { Handle } from '../../store/handle.ts'
+import type { StoreParts } from '../../store/parts.ts'
+import { Session } from '../../store/session.ts'
+import type { Store } from '../../store/store.ts'
+import type { StoredMessage } from '../../store/stored-message.ts'
 import { ItemReader } from './items.ts'
 
 export const EXPORT_FORMATS = ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const
@@ -40,8 +41,8 @@ export interface ExportOptions {
   readonly onSession?: (session: string, damage: readonly DamagedPlace[], isExported: boolean) => void
 }
 
-/** The text of an export, in pieces. */
-export async function* exportFrom(parts: StoreParts, options: ExportOptions): AsyncGenerator<string> {
+/** Exports sessions as text, in pieces: for another store, for other programs, or for people. */
+export async function* exportFrom({ parts }: Store, options: ExportOptions = {}): AsyncGenerator<string> {
   const { format = 'jsonl' } = options
   if (!EXPORT_FORMATS.includes(format)) {
     throw new HoldfastError('INVALID_ARGUMENT', `There is no format "${format}". There are ${EXPORT_FORMATS.join(', ')}.`)

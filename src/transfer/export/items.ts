@@ -27,9 +27,9 @@ import {
   type UsageRecorded,
 } from '../../session/records.ts'
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
-import { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
-import { Transcript } from '../transcript.ts'
+import { Handle } from '../../store/handle.ts'
+import type { StoreParts } from '../../store/parts.ts'
+import { Transcript } from '../../store/transcript.ts'
 
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const
 
