@@ -5,9 +5,9 @@ import type { SessionApi, StoreApi } from '../client/api.ts'
 import { type ErrorCode, HoldfastError } from '../errors.ts'
 import { shellWord } from '../journal/command-words.ts'
 import type { Description } from '../session/records.ts'
-import type { DamagedPlace } from '../store/damage.ts'
-import type { StoredMessage } from '../store/stored-message.ts'
-import type { Page, PageOptions } from '../store/transcript.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
+import type { StoredMessage } from '../store/messages/stored-message.ts'
+import type { Page, PageOptions } from '../store/messages/transcript.ts'
 import { damageText, distinctPlaces } from '../wire/damage.ts'
 
 export type AdapterSession = Pick<

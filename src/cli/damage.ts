@@ -1,6 +1,6 @@
 /** `accept-damage`, and the warning of every command whose answer lacks something that was written. */
 import { shellWord } from '../journal/command-words.ts'
-import type { DamagedPlace } from '../store/damage.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
 import { acceptedFields, damageText, placeFields } from '../wire/damage.ts'
 import { given } from './arguments.ts'
 import type { Context } from './context.ts'

@@ -1,7 +1,7 @@
 /** `export`: sessions as text, to standard output or a file. A file is put into place when it is whole. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
-import type { DamagedPlace } from '../store/damage.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { Store } from '../store/store.ts'
 import type { ExportFormat } from '../transfer/export/export.ts'
 import { exportFrom } from '../transfer/export/export.ts'

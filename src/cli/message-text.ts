@@ -1,5 +1,5 @@
 /** A stored message as people see it. */
-import type { StoredMessage } from '../store/stored-message.ts'
+import type { StoredMessage } from '../store/messages/stored-message.ts'
 import type { Output } from './output.ts'
 import { readable, roleOf } from './readable.ts'
 import { inBlock, inLine, relativeTime } from './terminal.ts'

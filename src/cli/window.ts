@@ -1,6 +1,6 @@
 /** `context`: what would be sent to a model, within a budget of tokens. */
 import type { Format } from '../message/formats.ts'
-import type { Window } from '../store/window.ts'
+import type { Window } from '../store/messages/window.ts'
 import { damageField } from '../wire/damage.ts'
 import { windowFields } from '../wire/tasks.ts'
 import { given } from './arguments.ts'

@@ -1,6 +1,6 @@
 /** Following a server's events: a stream that breaks is opened again behind the last event, so none is missed and none comes twice. */
 import { HoldfastError } from '../errors.ts'
-import type { Change, FollowOptions } from '../store/follow.ts'
+import type { Change, FollowOptions } from '../store/messages/follow.ts'
 import { type ChangeFields, changeOf } from '../wire/messages.ts'
 import { eventsIn, type ServerEvent } from './event-source.ts'
 import { pause, type Transport } from './transport.ts'

@@ -4,7 +4,7 @@ import type { ConnectOptions } from './transport.ts'
 
 export { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
 export { type MessageView, viewOf } from '../message/message.ts'
-export type { DamagedPlace } from '../store/damage.ts'
+export type { DamagedPlace } from '../store/damage/damage.ts'
 export { damageText, distinctPlaces } from '../wire/damage.ts'
 export type { CommittedApi, SessionApi, StoreApi, TaskApi } from './api.ts'
 export { RemoteSession } from './session.ts'

@@ -10,8 +10,8 @@
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Archive, SessionState } from '../session/state.ts'
+import { Seen } from '../store/messages/seen.ts'
 import type { StoreParts } from '../store/parts.ts'
-import { Seen } from '../store/seen.ts'
 import { autoCommit } from './auto-commit.ts'
 
 export interface Due {

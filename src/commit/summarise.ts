@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { asText, type MessageView, viewOf } from '../message/message.ts'
 import { estimateTokens } from '../message/tokens.ts'
-import type { StoredMessage } from '../store/stored-message.ts'
+import type { StoredMessage } from '../store/messages/stored-message.ts'
 import { checkAnswer, cut } from './answer.ts'
 import { type DraftMemory, InputTooLong, type Model, type PromptMessage, type SummaryAnswer } from './model.ts'
 

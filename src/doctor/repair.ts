@@ -8,10 +8,10 @@
  */
 import { HoldfastError } from '../errors.ts'
 import { grant } from '../session/decide.ts'
-import { acceptLoss, acknowledgeDamage } from '../store/accept-damage.ts'
-import { finishErasures } from '../store/erase.ts'
+import { acceptLoss, acknowledgeDamage } from '../store/damage/accept-damage.ts'
 import { Handle } from '../store/handle.ts'
-import { purgeNow } from '../store/purge.ts'
+import { finishErasures } from '../store/lifecycle/erase.ts'
+import { purgeNow } from '../store/lifecycle/purge.ts'
 import type { Store } from '../store/store.ts'
 import { type Finding, isAcceptable } from '../verify/findings.ts'
 

@@ -1,8 +1,8 @@
 /** What was verified up to where, and found whole: kept in the reserved space, so that a large store can be verified a little at a time. */
 import type { Json } from '../record/record.ts'
 import type { Entry } from '../session/records.ts'
-import { putEntries, readEntries } from '../store/entries.ts'
 import { Handle } from '../store/handle.ts'
+import { putEntries, readEntries } from '../store/messages/entries.ts'
 import type { StoreParts } from '../store/parts.ts'
 
 const CHANNEL = 'verified'

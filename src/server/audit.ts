@@ -8,8 +8,8 @@ import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
+import type { Page } from '../store/messages/transcript.ts'
 import type { Store } from '../store/store.ts'
-import type { Page } from '../store/transcript.ts'
 
 export interface Deed {
   readonly key: string

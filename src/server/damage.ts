@@ -1,6 +1,6 @@
 /** How answers report damage: in a field of results that are objects, and in the header of every answer. */
 import { z } from '@hono/zod-openapi'
-import { type DamagedPlace, knownPlaces } from '../store/damage.ts'
+import { type DamagedPlace, knownPlaces } from '../store/damage/damage.ts'
 import { Handle } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import { DAMAGE_HEADER, damageField } from '../wire/damage.ts'

@@ -4,7 +4,7 @@
  */
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { DamagedPlace } from '../store/damage.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { WriteOptions } from '../store/handle.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'

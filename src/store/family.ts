@@ -8,10 +8,10 @@ import * as decide from '../session/decide.ts'
 import { infoOf, type SessionInfo } from '../session/info.ts'
 import type { Description } from '../session/records.ts'
 import { ABSENT_VERSION, type Parent, type SessionState } from '../session/state.ts'
-import { admit, admitAmount } from './admission.ts'
-import type { DamagedPlace } from './damage.ts'
+import type { DamagedPlace } from './damage/damage.ts'
 import { Handle } from './handle.ts'
-import { Transcript } from './transcript.ts'
+import { admit, admitAmount } from './messages/admission.ts'
+import { Transcript } from './messages/transcript.ts'
 
 export interface TreeNode {
   readonly session: string

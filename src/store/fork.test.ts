@@ -3,10 +3,10 @@ import type { Engine } from '../engine/port.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
 import { sessionReducer } from '../session/reducer.ts'
+import { Transcript } from './messages/transcript.ts'
 import { openStore } from './open-store.ts'
 import type { Session } from './session.ts'
 import type { Store } from './store.ts'
-import { Transcript } from './transcript.ts'
 
 let engine: Engine
 let store: Store

@@ -11,8 +11,8 @@ import { create, requireLive } from '../session/decide.ts'
 import { digestOf } from '../session/json-text.ts'
 import { absent } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
+import { type Located, Transcript } from './messages/transcript.ts'
 import type { StoreParts } from './parts.ts'
-import { type Located, Transcript } from './transcript.ts'
 
 export interface WriteOptions {
   /** Names this very operation: repeated under the same key, it happens once. */

@@ -6,8 +6,8 @@ import type { Ids } from '../engine/ids.ts'
 import type { Engine } from '../engine/port.ts'
 import type { Replicas } from '../journal/replicas.ts'
 import type { SessionState } from '../session/state.ts'
-import type { BeforeAppend } from './before-append.ts'
-import type { QuotaPort } from './quota-port.ts'
+import type { BeforeAppend } from './messages/before-append.ts'
+import type { QuotaPort } from './quotas/quota-port.ts'
 
 export interface StoreParts {
   readonly engine: Engine

@@ -12,11 +12,11 @@ import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
 import { checkCount, checkId, invalid } from '../session/check.ts'
 import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
-import type { DamagedPlace } from './damage.ts'
+import type { DamagedPlace } from './damage/damage.ts'
+import { type SearchScope, searchDamage } from './damage/search-damage.ts'
 import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
 import type { StoreParts } from './parts.ts'
-import { type SearchScope, searchDamage } from './search-damage.ts'
 
 export interface SearchOptions extends SearchScope {
   /** What to look for; everything unless told. `session` are titles and tags. */

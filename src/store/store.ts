@@ -4,22 +4,22 @@ import type { DataKeys } from '../encryption/data-keys.ts'
 import { HoldfastError } from '../errors.ts'
 import { checkId } from '../session/check.ts'
 import type { Description } from '../session/records.ts'
-import type { ErasedSession, EraseOptions } from './erase-owner.ts'
-import type { Expired, ExpireOptions } from './expire.ts'
+import type { ErasedSession, EraseOptions } from './lifecycle/erase-owner.ts'
+import type { Expired, ExpireOptions } from './lifecycle/expire.ts'
+import { type Purged, type PurgeOptions, purge } from './lifecycle/purge.ts'
+import { type RetentionPolicy, retentionOf, setRetention } from './lifecycle/retention-policy.ts'
 import { type ListOptions, type ListPage, list } from './list.ts'
 import { type MemoriesOptions, type Memory, memories } from './memories.ts'
+import type { PageOptions } from './messages/transcript.ts'
 import type { StoreParts } from './parts.ts'
-import { type Purged, type PurgeOptions, purge } from './purge.ts'
-import type { Quota, QuotaPort, QuotaUsage } from './quota-port.ts'
-import { Quotas } from './quotas.ts'
-import { type RetentionPolicy, retentionOf, setRetention } from './retention-policy.ts'
+import type { Quota, QuotaPort, QuotaUsage } from './quotas/quota-port.ts'
+import { Quotas } from './quotas/quotas.ts'
 import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
-import { readShared, type SharedView } from './shares.ts'
+import { readShared, type SharedView } from './sharing/shares.ts'
 import { type Stats, statsOf } from './stats.ts'
 import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
 import { findTask, type Task, type TaskInfo } from './tasks.ts'
-import type { PageOptions } from './transcript.ts'
 
 export interface CreateOptions extends Description {
   /** Made if it is not given. */
@@ -83,7 +83,7 @@ export class Store implements AsyncDisposable {
    * given, else after those of the space's policy. Tells of each session.
    */
   async *expire(options: ExpireOptions = {}): AsyncGenerator<Expired> {
-    const { expire } = await import('./expire.ts')
+    const { expire } = await import('./lifecycle/expire.ts')
     yield* expire(this.#parts, options)
   }
 
@@ -100,7 +100,7 @@ export class Store implements AsyncDisposable {
 
   /** Removes everything of an owner for good, whether it was deleted before or not. Tells of each session. */
   async *erase(options: EraseOptions): AsyncGenerator<ErasedSession> {
-    const { eraseOwner } = await import('./erase-owner.ts')
+    const { eraseOwner } = await import('./lifecycle/erase-owner.ts')
     yield* eraseOwner(this.#parts, options)
   }
 

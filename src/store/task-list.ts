@@ -4,9 +4,9 @@ import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import { checkCount, invalid } from '../session/check.ts'
 import { INITIAL, type TaskStatus } from '../session/state.ts'
+import { Transcript } from './messages/transcript.ts'
 import type { StoreParts } from './parts.ts'
 import { findTask, type TaskInfo, taskId, taskInfo } from './tasks.ts'
-import { Transcript } from './transcript.ts'
 
 export interface TaskListOptions {
   readonly status?: TaskStatus

@@ -6,13 +6,13 @@ import * as archives from '../session/archives.ts'
 import type { Outcome } from '../session/command.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
 import type { Archive, SessionState, TaskStatus } from '../session/state.ts'
-import type { DamagedPlace } from './damage.ts'
-import type { Gap } from './depth-gaps.ts'
+import type { DamagedPlace } from './damage/damage.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
+import { boundaryOf, checkRetention, type Retention } from './lifecycle/retention.ts'
+import type { Gap } from './messages/depth-gaps.ts'
+import type { StoredMessage } from './messages/stored-message.ts'
+import { Transcript } from './messages/transcript.ts'
 import type { StoreParts } from './parts.ts'
-import { boundaryOf, checkRetention, type Retention } from './retention.ts'
-import type { StoredMessage } from './stored-message.ts'
-import { Transcript } from './transcript.ts'
 
 export interface CommitOptions extends Retention, WriteOptions {}
 

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/port.ts'
 import { Replicas } from '../journal/replicas.ts'
 import { LIMITS } from '../record/limits.ts'
 import { sessionReducer } from '../session/reducer.ts'
-import { type SessionStatus, sessionStatus } from '../store/journal-facts.ts'
+import { type SessionStatus, sessionStatus } from '../store/damage/journal-facts.ts'
 import type { StoreParts } from '../store/parts.ts'
 
 /** `after`: an engine whose journal of the session is as the restore would leave it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DamagedPlace } from '../store/damage.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
 import { damageField, damageIn, damageText, distinctPlaces, placeFields, placeOf } from './damage.ts'
 
 const ROTTEN: DamagedPlace = { position: 10, count: 3, reason: 'rotten' }

@@ -1,5 +1,5 @@
 /** Damaged places as they are in JSON, over HTTP and with `--json`; and back. */
-import type { DamagedPlace, DamageReason } from '../store/damage.ts'
+import type { DamagedPlace, DamageReason } from '../store/damage/damage.ts'
 import type { Written } from '../store/handle.ts'
 
 /** Says in how many places an answer lacks something. Arrays have no room for more. */

@@ -1,10 +1,10 @@
 /** Messages as they stand in JSON, over HTTP and with `--json`; and back. */
 import { viewOf } from '../message/message.ts'
 import type { Json, JsonObject } from '../record/record.ts'
-import type { Change } from '../store/follow.ts'
+import type { Change } from '../store/messages/follow.ts'
+import type { StoredMessage } from '../store/messages/stored-message.ts'
+import type { Page } from '../store/messages/transcript.ts'
 import type { Appended } from '../store/session.ts'
-import type { StoredMessage } from '../store/stored-message.ts'
-import type { Page } from '../store/transcript.ts'
 import { archiveName, archiveNumber } from './names.ts'
 
 type Kept = Pick<StoredMessage, 'id' | 'at' | 'archive' | 'message'>

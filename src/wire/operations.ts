@@ -1,12 +1,12 @@
 /** Smaller answers of a store as they stand in JSON, over HTTP and with `--json`; and back. */
 import type { Usage } from '../session/state.ts'
-import type { StoredEntry } from '../store/entries.ts'
-import type { ErasedSession } from '../store/erase-owner.ts'
-import type { Expired } from '../store/expire.ts'
 import type { Written } from '../store/handle.ts'
-import type { Purged } from '../store/purge.ts'
-import type { Quota, QuotaUsage } from '../store/quota-port.ts'
-import type { RetentionPolicy } from '../store/retention-policy.ts'
+import type { ErasedSession } from '../store/lifecycle/erase-owner.ts'
+import type { Expired } from '../store/lifecycle/expire.ts'
+import type { Purged } from '../store/lifecycle/purge.ts'
+import type { RetentionPolicy } from '../store/lifecycle/retention-policy.ts'
+import type { StoredEntry } from '../store/messages/entries.ts'
+import type { Quota, QuotaUsage } from '../store/quotas/quota-port.ts'
 import type { Turn } from '../window/turns.ts'
 
 export type WrittenFields = ReturnType<typeof writtenFields>

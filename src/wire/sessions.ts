@@ -1,9 +1,9 @@
 /** Sessions as they stand in JSON, over HTTP and with `--json`; and back. */
 
 import type { SessionInfo } from '../session/info.ts'
-import type { DamagedPlace } from '../store/damage.ts'
+import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { TreeNode } from '../store/family.ts'
-import type { Shared } from '../store/shares.ts'
+import type { Shared } from '../store/sharing/shares.ts'
 import { damageField, damageIn } from './damage.ts'
 
 export type SessionFields = ReturnType<typeof sessionFields>

@@ -1,7 +1,7 @@
 /** Commits, their tasks and archives, and what came of them, as they stand in JSON, over HTTP and with `--json`; and back. */
 import type { Memory } from '../store/memories.ts'
+import type { Window } from '../store/messages/window.ts'
 import type { ArchiveInfo, Committed, TaskInfo } from '../store/tasks.ts'
-import type { Window } from '../store/window.ts'
 import { archiveName, archiveNumber, archiveUri, secondsOf, timeOf } from './names.ts'
 
 /** What a task is about at present; once it has ended, the status says it all. */

@@ -5,7 +5,7 @@ import { HoldfastSessionStore } from '../../src/adapters/claude-agent/index.ts'
 import { HoldfastChatMessageHistory } from '../../src/adapters/langchain/index.ts'
 import { HoldfastSession } from '../../src/adapters/openai-agents/index.ts'
 import { type AdapterStore, newestMessages, type OnDamage } from '../../src/adapters/sessions.ts'
-import type { DamagedPlace } from '../../src/store/damage.ts'
+import type { DamagedPlace } from '../../src/store/damage/damage.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 

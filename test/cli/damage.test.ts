@@ -1,7 +1,7 @@
 /** What the command line says about damage, and how it is accepted. The store method is stubbed: the command is what is tested. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Server } from '../../src/server/server.ts'
-import type { DamagedPlace } from '../../src/store/damage.ts'
+import type { DamagedPlace } from '../../src/store/damage/damage.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { Session } from '../../src/store/session.ts'
 import { Cli, objectsIn } from './holdfast.ts'

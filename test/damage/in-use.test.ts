@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { journalName } from '../../src/engine/names.ts'
 import { openStore } from '../../src/index.ts'
-import { acceptLoss } from '../../src/store/accept-damage.ts'
+import { acceptLoss } from '../../src/store/damage/accept-damage.ts'
 import { Handle } from '../../src/store/handle.ts'
 import type { Store } from '../../src/store/store.ts'
 

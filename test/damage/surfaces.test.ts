@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { doctor } from '../../src/doctor/doctor.ts'
-import type { DamagedPlace } from '../../src/store/damage.ts'
+import type { DamagedPlace } from '../../src/store/damage/damage.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { EXPORT_FORMATS, exportFrom } from '../../src/transfer/export/export.ts'
 import { READS, type Seen } from './surfaces/answers.ts'

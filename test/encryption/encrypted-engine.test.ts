@@ -12,8 +12,8 @@ import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { Replicas } from '../../src/journal/replicas.ts'
 import { LIMITS } from '../../src/record/limits.ts'
 import { sessionReducer } from '../../src/session/reducer.ts'
-import { finishErasures } from '../../src/store/erase.ts'
 import { Keyring } from '../../src/store/keys/keyring.ts'
+import { finishErasures } from '../../src/store/lifecycle/erase.ts'
 
 // An engine that encrypts for another engine is one itself: it passes on lines that are not encrypted.
 conformance(test, {

@@ -1,8 +1,8 @@
 /** Holds what the real store shows against the naive one. */
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/record/record.ts'
+import type { StoredMessage } from '../../src/store/messages/stored-message.ts'
 import type { Session } from '../../src/store/session.ts'
-import type { StoredMessage } from '../../src/store/stored-message.ts'
 import type { Naive, NaiveSession, Node } from './naive.ts'
 import type { Real } from './real.ts'
 

@@ -1,9 +1,9 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DamagedPlace } from '../../src/store/damage.ts'
+import type { DamagedPlace } from '../../src/store/damage/damage.ts'
+import type { PageOptions } from '../../src/store/messages/transcript.ts'
 import type { Session } from '../../src/store/session.ts'
-import type { PageOptions } from '../../src/store/transcript.ts'
 import { useDirectory } from './directory.ts'
 import { cut, flip, linesOf, removeIdFiles, rot, segmentsOf, type WrittenLine, zero } from './spoil.ts'
 

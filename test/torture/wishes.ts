@@ -2,7 +2,7 @@
 import type { SessionApi, StoreApi } from '../../src/client/api.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import { LIMITS } from '../../src/record/limits.ts'
-import type { DamagedPlace } from '../../src/store/damage.ts'
+import type { DamagedPlace } from '../../src/store/damage/damage.ts'
 import type { Random } from '../simulation/random.ts'
 import type { Role } from './client.ts'
 import { type Answer, digestOf, type Extent, nowUs, type Wish } from './history.ts'

@@ -8,7 +8,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
-import type { StoredMessage } from '../../store/stored-message.ts'
+import type { StoredMessage } from '../../store/messages/stored-message.ts'
 import { type AdapterSession, type AdapterStore, type DamageOptions, newestMessages, type OnDamage } from '../sessions.ts'
 import { StreamLog } from './stream-log.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { DamagedPlace } from '../../store/damage.ts'
+import type { DamagedPlace } from '../../store/damage/damage.ts'
 import { damageText, placeFields } from '../../wire/damage.ts'
 
 /** The field of an answer that lacks something that was written. */

@@ -18,8 +18,8 @@ import { Records } from '../../journal/records.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { MessageErased } from '../../session/records.ts'
 import { Handle } from '../handle.ts'
+import { purgeNow } from '../lifecycle/purge.ts'
 import type { StoreParts } from '../parts.ts'
-import { purgeNow } from '../purge.ts'
 import { Session } from '../session.ts'
 
 /** What the ring holds of one key. */

@@ -28,8 +28,8 @@ import {
 } from '../../session/records.ts'
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
 import { Handle } from '../../store/handle.ts'
+import { Transcript } from '../../store/messages/transcript.ts'
 import type { StoreParts } from '../../store/parts.ts'
-import { Transcript } from '../../store/transcript.ts'
 
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const
 

@@ -14,10 +14,10 @@ import { digestOf } from '../../session/json-text.ts'
 import type { MessagesAppended, MessageUsage, ModelCall } from '../../session/records.ts'
 import type { Point } from '../../session/state.ts'
 import { recordUsage } from '../../session/usage.ts'
-import { admitAmount } from '../../store/admission.ts'
-import { Chain } from '../../store/chain.ts'
 import type { Handle } from '../../store/handle.ts'
-import { Transcript } from '../../store/transcript.ts'
+import { admitAmount } from '../../store/messages/admission.ts'
+import { Chain } from '../../store/messages/chain.ts'
+import { Transcript } from '../../store/messages/transcript.ts'
 import type { Draft } from './report.ts'
 
 export interface Batch {

@@ -4,7 +4,7 @@ import type { ParentItem } from '../../formats/item.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
 import type { Handle } from '../../store/handle.ts'
-import type { StoredMessage } from '../../store/stored-message.ts'
+import type { StoredMessage } from '../../store/messages/stored-message.ts'
 
 /** The last message that they share; undefined if they share none. */
 export async function sharedWith(parent: Handle, { message, before }: ParentItem, own: readonly string[]): Promise<string | undefined> {

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Archive } from '../../../src/session/state.ts'
 import { Handle } from '../../../src/store/handle.ts'
+import { Transcript } from '../../../src/store/messages/transcript.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { Transcript } from '../../../src/store/transcript.ts'
 import type { NaiveSession } from './naive.ts'
 
 interface Held {

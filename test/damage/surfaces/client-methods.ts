@@ -1,6 +1,6 @@
 /** Every method of the client, with what it must answer. What it does with other answers of a server is the same for all of them. */
 import { connect, RemoteSession, RemoteStore, RemoteTask } from '../../../src/client/index.ts'
-import type { DamagedPlace } from '../../../src/store/damage.ts'
+import type { DamagedPlace } from '../../../src/store/damage/damage.ts'
 import {
   ACCEPTS,
   type Answers,

@@ -35,7 +35,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     trouble: 'purge',
     edits: [
       {
-        file: 'src/store/purge.ts',
+        file: 'src/store/lifecycle/purge.ts',
         find: "return grants.some((grant) => grant.kind === 'fork' && (due === 'all' || grant.born < born))",
         replace: 'return grants.length < 0 && due === undefined && born < 0',
       },

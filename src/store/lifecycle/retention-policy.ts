@@ -1,0 +1,53 @@
+/**
+ * How long a space keeps things: what `expire` goes by where its caller names no time. It lies in the store's own space, beside the quotas, so that
+ * whoever runs `expire`, from a timer or by hand, need not know it. What a session says of itself comes first.
+ */
+
+import { STORE_SPACE } from '../../engine/names.ts'
+import { invalid } from '../../session/check.ts'
+import { Handle } from '../handle.ts'
+import { putEntries, readEntry } from '../messages/entries.ts'
+import type { StoreParts } from '../parts.ts'
+
+/** What is not named is kept for ever. */
+export interface RetentionPolicy {
+  /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise. Defaults to none. */
+  readonly deleteIdleAfterMs?: number
+  /** Erases the messages of archives that were completed so long ago, and keeps their summaries and memories. Defaults to none. */
+  readonly dropArchivesAfterMs?: number
+  /** Purges what was deleted so long ago. Defaults to nothing. */
+  readonly purgeDeletedAfterMs?: number
+}
+
+const SESSION = 'retention'
+const CHANNEL = 'retention'
+const TIMES = ['deleteIdleAfterMs', 'dropArchivesAfterMs', 'purgeDeletedAfterMs'] as const
+
+/** The times among these options, if they are times. */
+export function timesOf(options: RetentionPolicy): RetentionPolicy {
+  const given = TIMES.flatMap((what) => (options[what] === undefined ? [] : [[what, options[what]] as const]))
+  for (const [what, ms] of given) {
+    if (!(ms >= 0 && Number.isFinite(ms))) throw invalid(`${what} must be a number of milliseconds from 0 on; got ${String(ms)}.`)
+  }
+  return Object.fromEntries(given)
+}
+
+export async function retentionOf(parts: StoreParts): Promise<RetentionPolicy> {
+  const handle = storesOwn(parts)
+  if ((await handle.state()).status !== 'live') return {}
+  return ((await readEntry(handle, CHANNEL, `space ${parts.space}`))?.value ?? {}) as RetentionPolicy
+}
+
+/** In place of what was said before; an empty one takes it away. */
+export async function setRetention(parts: StoreParts, policy: RetentionPolicy): Promise<void> {
+  for (const name of Object.keys(policy)) {
+    if (!(TIMES as readonly string[]).includes(name)) throw invalid(`A retention policy has ${TIMES.join(', ')}; got "${name}".`)
+  }
+  const times = timesOf(policy)
+  const entry = { channel: CHANNEL, key: `space ${parts.space}` }
+  await putEntries(storesOwn(parts), [Object.keys(times).length === 0 ? entry : { ...entry, value: { ...times } }], {})
+}
+
+function storesOwn(parts: StoreParts): Handle {
+  return new Handle({ ...parts, space: STORE_SPACE }, SESSION)
+}

@@ -1,0 +1,74 @@
+/**
+ * Other messages in place of the last ones, as one record: what a caller needs who wants to take messages back, or to rewrite them, and to be
+ * sure that they are the ones he saw. They are compared before the write, and the head must then still be where it was; the log decides.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { HoldfastError } from '../../errors.ts'
+import { estimateTokens } from '../../message/tokens.ts'
+import { LIMITS } from '../../record/limits.ts'
+import { samePoint } from '../../session/branch.ts'
+import { invalid } from '../../session/check.ts'
+import type { Terms } from '../../session/command.ts'
+import { append, moveTo } from '../../session/decide.ts'
+import type { JsonText } from '../../session/json-text.ts'
+import { otherEnd } from '../../session/refusals.ts'
+import { type Point, type SessionState, START } from '../../session/state.ts'
+import { type Handle, type WriteOptions, type Written, written } from '../handle.ts'
+import { Transcript } from './transcript.ts'
+
+interface ReplacedTail {
+  readonly last: readonly JsonText[]
+  readonly messages: readonly JsonText[]
+  readonly ids: readonly (string | null)[] | undefined
+}
+
+/** What somebody saw who looked at the end of a session. */
+interface Seen {
+  /** The message in front of the last ones; undefined if those are not what was expected. */
+  readonly parent: Point | undefined
+  readonly state: SessionState
+}
+
+export async function replaceTail(handle: Handle, { last, messages, ids }: ReplacedTail, options: WriteOptions): Promise<Written> {
+  const most = LIMITS.messagesPerRecord
+  if (messages.length > most || last.length > most) throw invalid(`One call replaces at most ${most} messages.`)
+  if (messages.length === 0 && last.length === 0)
+    throw invalid('There is nothing to replace: give the last messages, or new ones, or both.')
+  const tokens = messages.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+  // This word is in the digests of calls that were made before: it stays.
+  const terms = handle.terms('exchange', { last, messages, ids: ids ?? null }, options)
+  if (last.length === 0) return written(await handle.submitCreating(terms, (full) => append(full, { messages, ids, tokens })))
+  for (;;) {
+    const seen = await look(handle, last)
+    const make = (full: Terms) => {
+      const guard = (state: SessionState): HoldfastError | undefined => refusalOf(seen, state)
+      const { parent = START } = seen
+      if (messages.length === 0) return moveTo(full, parent, { why: 'revert' }, guard)
+      return append(full, { messages, ids, tokens, parent, guard })
+    }
+    try {
+      return written(await handle.submit({ ...terms, born: seen.state.born }, make))
+    } catch (error) {
+      const changed = error instanceof HoldfastError && error.details.reason === 'changed meanwhile'
+      if (!changed) throw error
+    }
+  }
+}
+
+function refusalOf({ parent, state: { head, replaced } }: Seen, now: SessionState): HoldfastError | undefined {
+  if (!samePoint(now.head, head) || now.replaced !== replaced) return otherEnd('changed meanwhile')
+  return parent === undefined ? otherEnd('other messages') : undefined
+}
+
+async function look(handle: Handle, last: readonly JsonText[]): Promise<Seen> {
+  const state = await handle.liveState()
+  const transcript = new Transcript(handle.parts, handle.id, state)
+  const { messages, more } = await transcript.page({ limit: last.length + 1, archived: true })
+  const end = messages.slice(-last.length)
+  const same = end.length === last.length && end.every(({ message }, index) => isDeepStrictEqual(message, last[index]?.value))
+  if (!same) return { state, parent: undefined }
+  const before = messages.at(-last.length - 1)
+  if (before === undefined && more) return { state, parent: undefined }
+  const located = before === undefined ? undefined : await transcript.locate(before.id)
+  return { state, parent: before === undefined ? START : located?.point }
+}

@@ -1,0 +1,139 @@
+/**
+ * What messages were replaced with. A message can be replaced in the session that it was appended to, and in every fork that inherited
+ * it; what a parent replaces later, a fork does not see. So of a message that stands in one piece of the past, the replacements stand in
+ * that piece's session, as far as it reached, in those of the pieces behind it, and in the session itself; the last one counts.
+ */
+
+import type { Found } from '../../journal/records.ts'
+import { hashKey } from '../../record/keys.ts'
+import type { JournalRecord, JsonObject } from '../../record/record.ts'
+import { type MessageErased, type MessageReplaced, tombstone } from '../../session/records.ts'
+import type { Past, SessionState } from '../../session/state.ts'
+import type { Journals } from './journals.ts'
+import type { StoredMessage } from './stored-message.ts'
+
+/** Is called with the place of a replacement that cannot be read. */
+export type OnLost = (session: string, position: number) => void
+
+interface Replacement {
+  readonly record: JournalRecord
+  readonly message: JsonObject
+  readonly prior: number | null
+  readonly erased: boolean
+}
+
+export interface OwnReplacements {
+  readonly erased: boolean
+  /** Erased because its time was over: what was made from it is still there. */
+  readonly kept: boolean
+  readonly records: readonly Found[]
+}
+
+export class Replacements {
+  readonly #journals: Journals
+  readonly #session: string
+  readonly #state: SessionState
+
+  constructor(journals: Journals, session: string, state: SessionState) {
+    this.#journals = journals
+    this.#session = session
+    this.#state = state
+  }
+
+  /** The messages with their newest content. One whose newest content cannot be read has the one before it, and `onLost` is called. */
+  async shown(messages: readonly { readonly stored: StoredMessage; readonly place: number }[], onLost?: OnLost): Promise<StoredMessage[]> {
+    const shown = messages.map(({ stored }) => stored)
+    if (this.#state.replaced === 0) return shown
+    let open = messages.map(({ stored, place }, index) => ({ index, place, key: hashKey('replacement', stored.id) }))
+    const look = async (session: string, end: number, place: number, find: Find): Promise<void> => {
+      const asked = open.filter((item) => item.place <= place)
+      const entries = asked.length === 0 ? [] : await find(asked.map(({ key }) => key))
+      for (const [i, { index }] of asked.entries()) {
+        const entry = entries[i]
+        const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end, onLost)
+        if (replacement === undefined) continue
+        const { message, erased } = replacement
+        shown[index] = { ...(shown[index] as StoredMessage), replaced: true, message, ...(erased ? { erased } : {}) }
+        open = open.filter((item) => item.index !== index)
+      }
+    }
+    await look(this.#session, Number.POSITIVE_INFINITY, this.#state.past.length, (keys) => this.#journals.find(keys))
+    for (const { piece, place } of this.#sessions().reverse()) {
+      await look(piece.session, piece.end, place, (keys) => this.#journals.findInPiece(piece, keys))
+    }
+    return shown
+  }
+
+  /** Every replacement of a message, the first one first. */
+  async all(id: string, place: number): Promise<Replacement[]> {
+    if (this.#state.replaced === 0) return []
+    const keys = [hashKey('replacement', id)]
+    const all: Replacement[] = []
+    for (const { piece, place: at } of this.#sessions()) {
+      const [entry] = at < place ? [] : await this.#journals.findInPiece(piece, keys)
+      if (entry !== undefined) all.push(...(await this.#chain(piece.session, entry.at, piece.end)))
+    }
+    const [own] = await this.#journals.find(keys)
+    return own === undefined ? all : [...all, ...(await this.#chain(this.#session, own.at, Number.POSITIVE_INFINITY))]
+  }
+
+  /** What this session itself has replaced a message with, the last one first; nothing behind an erasure. */
+  async own(id: string): Promise<OwnReplacements> {
+    const records: Found[] = []
+    for (let at = await this.lastOwn(id); at !== null; ) {
+      const found = await this.#journals.records(this.#session).eitherCopyAt(at, 'message.erased')
+      if (found?.record.type === 'message.erased') return { erased: true, kept: found.record.keeps === true, records }
+      if (found === undefined) break
+      records.push(found)
+      at = (found.record as unknown as MessageReplaced).prior
+    }
+    return { erased: false, kept: false, records }
+  }
+
+  /** Position of the last record of this session that replaced a message, whether or not it can be read. */
+  async lastOwn(id: string): Promise<number | null> {
+    const [own] = await this.#journals.find([hashKey('replacement', id)])
+    return own?.at ?? null
+  }
+
+  /** The sessions of the past, each with the last of its pieces. */
+  #sessions(): { readonly piece: Past; readonly place: number }[] {
+    return this.#state.past
+      .map((piece, place) => ({ piece, place }))
+      .filter(({ piece, place }) => {
+        const next = this.#state.past[place + 1]
+        return next?.session !== piece.session || next.born !== piece.born
+      })
+  }
+
+  async #chain(session: string, position: number, end: number): Promise<Replacement[]> {
+    const chain: Replacement[] = []
+    let replacement = await this.#at(session, position, end)
+    while (replacement !== undefined) {
+      chain.unshift(replacement)
+      replacement = replacement.prior === null ? undefined : await this.#at(session, replacement.prior, end)
+    }
+    return chain
+  }
+
+  /** The last replacement in front of `end`, going back from one. */
+  async #at(session: string, position: number, end: number, onLost?: OnLost): Promise<Replacement | undefined> {
+    for (let at: number | null = position; at !== null; ) {
+      const found = await this.#journals.records(session).eitherCopyAt(at, 'message.erased')
+      if (found === undefined) {
+        onLost?.(session, at)
+        return undefined
+      }
+      const { record } = found
+      // Also what was erased later than a fork was made: nobody keeps it.
+      if (record.type === 'message.erased')
+        return { record, message: tombstone((record as unknown as MessageErased).role), prior: null, erased: true }
+      const { message, prior } = record as unknown as MessageReplaced
+      if (at < end) return { record, message: message as JsonObject, prior, erased: false }
+      at = prior
+    }
+    return undefined
+  }
+}
+
+type Find = (keys: readonly string[]) => Promise<readonly ({ readonly at: number } | undefined)[]>
