@@ -107,7 +107,7 @@ test('the thread of one import reads for the next, and holds up no process that 
     const store = await openStore(${JSON.stringify(join(directory, 'store'))})
     const counts = []
     for (const file of ${JSON.stringify(files)}) {
-      for await (const { messages } of store.import(sourcesAt([file]))) counts.push(messages)
+      for await (const { messages } of importInto(store, sourcesAt([file]))) counts.push(messages)
     }
     await store.close()
     const doneAt = performance.now()
