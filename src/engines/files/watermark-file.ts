@@ -1,13 +1,13 @@
 /**
  * One file of watermarks. It opens with a line of JSON that says which file it is, so that a copy is not taken for the original:
  *
- *     {"watermarks":1,"store":"…","nonce":"…","inode":…,"born":…,"device":…,"boot":"…","crc":"…"}\n
+ *     {"watermarks":2,"store":"…","nonce":"…","inode":…,"born":…,"device":…,"boot":"…","crc":"…"}\n
  *
  * Entries follow in any order, appended by any process. Each ends with a CRC-32 that starts from the file's nonce, so an entry of another
  * file, half an entry and a rotten one are all passed over. Numbers are little-endian.
  *
- *     watermark  16 hash of the journal · 8 start · 4 length · 4 hash of the record's id · 4 checked · 4 crc          40 bytes
- *     name       16 hash of the journal · 16 hash of the space · 1 + 24 slug · 4 marker · 4 crc                        65 bytes
+ *     watermark  16 hash of the name · 8 start · 4 length · 4 hash of the record's id · 4 checked · 4 crc             40 bytes
+ *     name       16 hash of the name · 16 hash of the space · 1 + 24 slug · 4 marker · 4 crc                           65 bytes
  *
  * `checked` is the offset in this file up to which the writer had verified every watermark of that journal before it acknowledged the line. An
  * entry before that offset is therefore covered by this one.
@@ -42,6 +42,8 @@ interface Journalled {
   name?: string
 }
 
+/** In version 1, journals of two spaces could share their watermarks. */
+const VERSION = 2
 const HASH_BYTES = 16
 const MARK_BYTES = 40
 const NAME_BYTES = 65
@@ -53,13 +55,20 @@ const NEWLINE = 0x0a
 /** How many bytes before the end are compared: those of a checksum. */
 const END_BYTES = 4
 
-/** `<32 hex>/<2 hex>/<slug>-<32 hex>`: the last hash is the journal's, the first that of its space. */
+/**
+ * A name is `<hash of the space>/<2 hex>/<slug>-<hash of the journal>`. Journals of two spaces can have the same hash, so both hashes
+ * count. Combined like this, either of them follows from the result and the other.
+ */
 export function hashOfName(name: string): Buffer {
-  return Buffer.from(name.slice(-2 * HASH_BYTES), 'hex')
+  return combined(Buffer.from(name.slice(0, 2 * HASH_BYTES), 'hex'), Buffer.from(name.slice(-2 * HASH_BYTES), 'hex'))
+}
+
+function combined(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(one.map((byte, i) => byte ^ (other[i] as number)))
 }
 
 export function encodeHeader({ store, boot }: Origin, nonce: string, { inode, bornMs, device }: FileStat): Buffer {
-  return encodeWithCrc(JSON.stringify({ watermarks: 1, store, nonce, inode, born: bornMs, device, boot }))
+  return encodeWithCrc(JSON.stringify({ watermarks: VERSION, store, nonce, inode, born: bornMs, device, boot }))
 }
 
 /** What was read of one file. */
@@ -186,11 +195,11 @@ export class WatermarkFile {
 
   #nameAt(at: number): string | undefined {
     if (!this.#isSigned(at, NAME_BYTES) || this.#bytes.readUInt32LE(at + NAME_BYTES - 8) !== MARKER) return undefined
-    const hash = this.#bytes.toString('hex', at, at + HASH_BYTES)
-    const space = this.#bytes.toString('hex', at + HASH_BYTES, at + 2 * HASH_BYTES)
+    const space = this.#bytes.subarray(at + HASH_BYTES, at + 2 * HASH_BYTES)
+    const hash = combined(space, this.#bytes.subarray(at, at + HASH_BYTES)).toString('hex')
     const from = at + 2 * HASH_BYTES + 1
     const slug = this.#bytes.toString('latin1', from, from + this.#bytes.readUInt8(from - 1))
-    return `${space}/${hash.slice(0, 2)}/${slug}-${hash}`
+    return `${space.toString('hex')}/${hash.slice(0, 2)}/${slug}-${hash}`
   }
 
   #signed(bytes: Buffer): Buffer {
@@ -221,7 +230,7 @@ function decodeHeader(bytes: Buffer): Header | undefined {
   if (end === -1 || intactCrc(bytes.subarray(0, end)) === undefined) return undefined
   try {
     const value = JSON.parse(bytes.toString('utf8', 0, end)) as Partial<Header> & { watermarks?: number }
-    return value.watermarks === 1 && typeof value.nonce === 'string' ? (value as Header) : undefined
+    return value.watermarks === VERSION && typeof value.nonce === 'string' ? (value as Header) : undefined
   } catch {
     return undefined
   }

@@ -49,6 +49,20 @@ test('a watermark is known at once in its own process, and to others when it was
   expect(await known()).toEqual([100])
 })
 
+test('journals of two spaces do not share watermarks, whatever their ids are', async () => {
+  // A zero byte separates space and id in what is hashed.
+  const [one, other] = [journalName('a\0b', 'c'), journalName('a', 'b\0c')]
+  expect(one.slice(-32)).toBe(other.slice(-32))
+  const own = make()
+  own.add(one, () => mark(0), undefined)
+  await own.close()
+  expect(await known({}, one)).toEqual([100])
+  expect(await known({}, other)).toEqual([])
+  const all: string[] = []
+  for await (const { names } of make().names()) all.push(...names)
+  expect(all).toEqual([one])
+})
+
 test('a watermark covers those that its writer had verified, and no other', async () => {
   const [one, other] = [make(), make()]
   one.add(NAME, () => mark(0), undefined)
