@@ -129,8 +129,9 @@ export class Examiner implements Examining {
       const seen = await this.#see(name, true)
       const { tail, journal } = seen
       const { state, end } = tail
-      // The row will be put again.
-      if (state.born !== known.born) return undefined
+      // The row is put again first. What was read over a gap that the row does not show would stay missing when the gap is closed.
+      const isKnownLoss = tail.loss === undefined || (tail.loss.as === 'vanished' && known.status === 'damaged')
+      if (state.born !== known.born || !isKnownLoss) return undefined
       const rebuilt = known.text.end > 0 && !(await isSame(journal, known))
       const from = rebuilt ? 0 : known.text.end
       const reader = new MessageReader(journal, tail)
@@ -191,15 +192,18 @@ export class Examiner implements Examining {
     // Where a loss was accepted, what the catalog holds may be among what was lost.
     const isAnother =
       known !== undefined && (known.born !== state.born || epochOf(mark.end) > epochOf(Math.max(known.mark.end, known.text.end, 0)))
-    const rebuilt = known !== undefined && (hasGap || isAnother || !(isHot || (await goesOn(journal, known, mark))))
-    const since = known === undefined || rebuilt ? 0 : Math.max(0, known.mark.end)
+    const continues = known !== undefined && !hasGap && !isAnother && (isHot || (await goesOn(journal, known, mark)))
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const atEnd = infoOf(id, state, tail.damage)
     // Damage before the segment that the tail has read stays known, even after appends, until all of it is read again.
-    const wasHurt = known?.status === 'damaged' && known.mark.end >= 0 && !rebuilt && tail.segment > state.born
+    const wasHurt = known?.status === 'damaged' && known.mark.end >= 0 && continues && tail.segment > state.born
     const isHurt = thorough ? hasGap : wasHurt
     const info = atEnd.status === 'ok' && isHurt ? { ...atEnd, status: 'damaged' as const } : atEnd
+    // What was read while bytes were missing lacks what has been put back since.
+    const isRestored = known?.status === 'damaged' && info.status !== 'damaged'
+    const rebuilt = known !== undefined && (!continues || isRestored)
+    const since = known === undefined || rebuilt ? 0 : Math.max(0, known.mark.end)
     const segments = tail.segment === 0 ? [0] : await journal.segments()
     const own = state.archives.filter(isOwn)
     return {

@@ -5,13 +5,14 @@
  * Any number of processes may do this for one catalog at once. What each of them puts says what it was made for, and is refused if that no
  * longer holds; then the session is looked at again.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
 import { KEY_SPACE, STORE_SPACE, spaceName } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { Examiner, type ExaminerOptions, type Examining, type Look, sideBySide } from './examiner.ts'
+import { type Asked, Examiner, type ExaminerOptions, type Examining, type Look, sideBySide } from './examiner.ts'
 import { PIECE_BYTES } from './message-reader.ts'
 
 /** Rows in one put. */
@@ -211,10 +212,16 @@ export class Indexer {
     const known = await this.catalog.known(names)
     const asked = names.flatMap((name, i) => (known[i] === undefined ? [] : [{ name, known: known[i] }]))
     const texts = await examining.texts(asked)
-    const unread = asked.filter((_, i) => texts[i] === undefined).map(({ name }) => name)
-    for (const name of unread) this.#stuck.add(name)
-    await this.lookAtChanged(unread)
+    await this.#leaveUnread(asked.filter((_, i) => texts[i] === undefined))
     return texts.filter((text) => text !== undefined)
+  }
+
+  /** Files that changed and were not announced make a text unreadable, until the row shows what happened to them. If it does already, nothing helps but a change. */
+  async #leaveUnread(unread: readonly Asked<Known>[]): Promise<void> {
+    const rowsOf = unread.filter(({ known }) => known.status === 'ok').map(({ name }) => name)
+    await this.#look(rowsOf, this.#examiner, 'damaged')
+    const now = await this.catalog.known(unread.map(({ name }) => name))
+    for (const [i, { name, known }] of unread.entries()) if (isDeepStrictEqual(now[i], known)) this.#stuck.add(name)
   }
 
   /** Lets go of the other threads. */
@@ -250,10 +257,10 @@ export class Indexer {
   }
 
   /**
-   * Looks once more at those sessions whose files have changed and nobody has announced it: they were cut, or others took their place. Those that it
+   * Looks once more at those sessions whose files have changed without an announcement: they were cut, or others took their place. Those that it
    * compared just now are left out. True if there are such.
    */
-  async lookAtChanged(all: readonly string[], { withinMs = 0 }: { readonly withinMs?: number } = {}): Promise<boolean> {
+  async lookAtChanged(all: readonly string[], { withinMs }: { readonly withinMs: number }): Promise<boolean> {
     const now = this.#clock.monotonicMs()
     const names = all.filter((name) => now - (this.#compared.get(name) ?? Number.NEGATIVE_INFINITY) >= withinMs)
     if (names.length === 0) return false
@@ -303,7 +310,7 @@ export class Indexer {
     const changed = asked.filter((_, i) => same[i] !== true)
     for (const { name } of changed) this.#stuck.delete(name)
     const rows = await examining.rows(changed, look)
-    // Whoever reads a journal compares it with its watermarks.
+    // A journal that is read is compared with its watermarks.
     this.#rememberCompared(changed.map(({ name }) => name))
     await this.catalog.forget(
       changed.filter(({ known: before }, i) => rows[i] === undefined && before !== undefined).map(({ name }) => name),

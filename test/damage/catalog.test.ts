@@ -57,8 +57,51 @@ test.each([
   await (await store.session('b')).append({ role: 'user', content: text })
   await store.close()
   expect(await listed()).toEqual(['a ok', 'b ok'])
-  renameSync(fileOf('a'), join(directory, 'aside'))
-  renameSync(fileOf('b'), fileOf('a'))
-  renameSync(join(directory, 'aside'), fileOf('b'))
+  swap(fileOf('a'), fileOf('b'))
   expect(await listed()).toEqual(['a damaged', 'b damaged'])
 })
+
+test('a search while files are swapped hides nothing from the searches after they were put back', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-catalog-swap-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const fileOf = (id: string): string => join(directory, 'sessions', journalName('default', id), '0000000000000000.jsonl')
+  const found = async (word: string): Promise<string[]> => {
+    await using store = await openStore(directory)
+    return (await store.search(word)).hits.map(({ session }) => session)
+  }
+  await using store = await openStore(directory)
+  await (await store.session('short')).append({ role: 'user', content: 'apple' })
+  await (await store.session('long')).append({ role: 'user', content: `pear ${'and so on '.repeat(50)}` })
+  // The rows are in the catalog now, and the text is not.
+  await store.list()
+  await store.close()
+  swap(fileOf('short'), fileOf('long'))
+  expect([await found('apple'), await found('pear')]).toEqual([[], []])
+  swap(fileOf('short'), fileOf('long'))
+  expect([await found('apple'), await found('pear')]).toEqual([['short'], ['long']])
+})
+
+test('messages of a segment that was put back are found again once the doctor has seen it', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-catalog-damage-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  await using store = await openStore(directory, { limits: { segmentBytes: 4096 } })
+  const session = await store.session('talk')
+  const words = Array.from({ length: 30 }, (_, i) => `word${i}`)
+  for (const word of words) await session.append({ role: 'user', content: `${word} ${'and so on '.repeat(30)}` })
+  const before = await answersOf(store, { words })
+  const folder = join(directory, 'sessions', journalName('default', 'talk'))
+  const segments = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+  const middle = join(folder, segments.sort()[1] as string)
+  renameSync(middle, join(directory, 'aside'))
+  for await (const _ of doctor(store));
+  expect(await answersOf(store, { words })).not.toEqual(before)
+  renameSync(join(directory, 'aside'), middle)
+  for await (const _ of doctor(store));
+  expect(await answersOf(store, { words })).toEqual(before)
+})
+
+function swap(one: string, other: string): void {
+  renameSync(one, `${one}.aside`)
+  renameSync(other, one)
+  renameSync(`${one}.aside`, other)
+}
