@@ -29,7 +29,8 @@ const met = (
 describe('a session is damaged', () => {
   test.each([
     ['zeros, with nothing after them', met('zeros'), false],
-    ['zeros where nothing counts yet', met('zeros', { of: fold(0, '') }), true],
+    ['zeros where nothing counts yet', met('zeros', { of: fold(0, '') }), false],
+    ['something rotten where nothing counts yet', met('rotten', { of: fold(0, '') }), true],
     ['zeros before the segment is ready', met('zeros', { of: fold(1000) }), true],
     ['something rotten, with nothing after it', met('rotten'), true],
     ['a torn line', met('torn'), false],

@@ -41,8 +41,10 @@ export class DamageSoFar {
 
   /** `checksum`: of the record that this was; undefined if it may never have been one. */
   add({ segment, prev, ready }: JournalFold, { at, length, as }: Omit<Damaged, 'kind'>, checksum?: string): void {
-    // Where nothing counts yet, it may be all that is left. Before a segment is ready, it may be a carried line, which no record names.
-    const isMissed = as === 'torn' ? undefined : as === 'missing' || prev === '' || !ready || undefined
+    // Where nothing counts yet, it may be all that is left, unless it is zeros: their watermark would show that they were more. Before a segment is
+    // ready, it may be a carried line, which no record names.
+    const mayBeAll = prev === '' && as !== 'zeros'
+    const isMissed = as === 'torn' ? undefined : as === 'missing' || mayBeAll || !ready || undefined
     if (this.places.length < MOST) this.places.push({ segment, at, length, as, checksum, isMissed })
   }
 
@@ -66,6 +68,11 @@ export class DamageSoFar {
   /** A segment has all that it begins with: what is damaged before that are pieces of checkpoints that several processes wrote. */
   pass(segment: number): void {
     this.places = this.places.map((one) => (one.segment === segment ? { ...one, checksum: undefined, isMissed: false } : one))
+  }
+
+  /** The last segment was named and never made: nothing that was acknowledged needs it, so the seal before it did not reach the disk either. */
+  neverMade(segment: number): void {
+    this.places = this.places.map((one) => (one.as === 'missing' && one.at + one.length === segment ? { ...one, isMissed: false } : one))
   }
 
   /** A second copy of the last record. */

@@ -26,7 +26,7 @@ export interface Reducer<S> {
   readonly notice?: (state: S, lost: readonly NoticedGap[]) => Pick<Draft, 'type' | 'payload'> | undefined
   /** Whether a checkpoint of this state tells everything: not if a record counted whose type this software does not know. Always, unless given. */
   readonly mayCheckpoint?: (state: S) => boolean
-  /** Whether this is the state of a journal that does not exist, whatever its records say. Only the initial state is, unless given. */
+  /** Whether a journal of this state counts as one that does not exist, although it has records. Without this, only the initial state does. */
   readonly isAbsent?: (state: S) => boolean
   /** Whose journal this is, as its records say it; undefined if they say nothing. */
   readonly identity?: (state: S) => { readonly space: string; readonly id: string } | undefined

@@ -200,6 +200,7 @@ export class Tail<S> {
     // Before the last segment is read: that one should stay open.
     const start = await startOf(this.#journal, segments)
     await this.#loadSegments(segments)
+    if (!this.#fold.ready) this.#damage.neverMade(this.segment)
     const loaded = {
       ...{ state: this.state, start, end: this.end, rooted: this.#rooted, vanished },
       ...{ stated: this.#stated, displaced: this.#displaced, damage: this.#damage },

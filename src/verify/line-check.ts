@@ -95,7 +95,7 @@ export class LineCheck {
       }
     }
     yield* this.#doubts
-    yield* this.#stretch.settle()
+    yield* this.#stretch.settle(undefined, this.#fold.ready ? undefined : this.#fold.segment)
   }
 
   /** Those who wrote behind a line that was written over since know it by the checksum that it had. */

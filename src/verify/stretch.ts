@@ -117,8 +117,11 @@ export class Stretch {
     this.#second = undefined
   }
 
-  /** What is to be told of this stretch, given the checkpoint behind it, if there is one. */
-  *settle(witness?: Witness): Generator<Problem & { readonly spoiled?: Spoiled }> {
+  /**
+   * What is to be told of this stretch, given the checkpoint behind it, if there is one. `neverMade`: the last segment, if it was named and never made. Then
+   * nothing that was acknowledged needs it, and the seal before it did not reach the disk either.
+   */
+  *settle(witness?: Witness, neverMade?: number): Generator<Problem & { readonly spoiled?: Spoiled }> {
     const agrees = witness?.state === undefined || this.state === undefined ? undefined : isSame(this.state, witness.state)
     const breaks = witness !== undefined && this.prev !== undefined && this.prev !== witness.prev
     const last = witness === undefined ? this.#spoiled.filter(({ piece, broken }) => piece && broken === undefined) : []
@@ -127,7 +130,9 @@ export class Stretch {
     for (const spoiled of this.#spoiled) {
       const { segment, at, length } = spoiled
       yield {
-        kind: last.includes(spoiled) ? 'rotten' : kindOf(spoiled, agrees === true && undecided.includes(spoiled)),
+        kind: last.includes(spoiled)
+          ? 'rotten'
+          : kindOf(spoiled, at + length === neverMade || (agrees === true && undecided.includes(spoiled))),
         place: { segment, offset: at - segment, length },
         spoiled,
       }

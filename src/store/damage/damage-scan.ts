@@ -51,13 +51,16 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
   let open: Damaged[] = []
   /** The last loss is all that a segment held before its seal. */
   let emptied = false
-  const start = (await journal.segments()).findLast((first) => first <= from)
+  const segments = await journal.segments()
+  const start = segments.findLast((first) => first <= from)
   // The first record of a journal follows none.
   let before: { readonly crc: string | undefined; readonly at: string } | undefined = start === 0 ? { crc: '', at: '' } : undefined
   const close = (prev?: string): void => {
     if (open.length === 0) return
     const broken = prev === undefined || before?.crc === undefined ? undefined : prev !== before.crc
-    lost.push(stretchOf(open, broken, before?.at === '' ? undefined : before?.at))
+    lost.push(
+      stretchOf(open, { broken, end: prev === undefined ? segments.at(-1) : undefined }, before?.at === '' ? undefined : before?.at),
+    )
     open = []
   }
   const witness = new Witness(start)
@@ -133,15 +136,23 @@ export function isCarried({ position, to, reason }: LostStretch, carried: readon
   return carried.some(({ at }) => (at >= position && at < to) || (reason !== 'rotten' && at <= position))
 }
 
-/** `broken`: whether the record after it follows one that cannot be read; undefined if no record says. */
-function stretchOf(open: readonly Damaged[], broken: boolean | undefined, since: string | undefined): Scanned {
+/**
+ * `broken`: whether the record after it follows one that cannot be read; undefined if no record says. `end`: where the last segment begins. If no record
+ * says, nothing in that segment can be read, so it was named and never made. Then the seal before it did not reach the disk either.
+ */
+function stretchOf(
+  open: readonly Damaged[],
+  { broken, end: lastSegment }: { readonly broken: boolean | undefined; readonly end: number | undefined },
+  since: string | undefined,
+): Scanned {
   const spoiled = open.filter(({ as }) => as !== 'torn')
   // A line whose newline rotted looks as if a writer had died in it.
   const [first, last] = spoiled.length > 0 ? [spoiled[0], spoiled.at(-1)] : [open[0], open.at(-1)]
   const { at, as } = first as Damaged
   const end = (last as Damaged).at + (last as Damaged).length
   // At the end of a journal, zeros are a page that never reached the disk: if it had been acknowledged, its watermark would show that it vanished.
-  const proven = broken ?? spoiled.some((one) => one.as !== 'zeros')
+  const isSeal = (one: Damaged): boolean => one.as === 'missing' && one.at + one.length === lastSegment
+  const proven = broken ?? spoiled.some((one) => one.as !== 'zeros' && !isSeal(one))
   return { position: at, to: end, reason: reasonOf(as), since, proven, decided: broken !== undefined }
 }
 
