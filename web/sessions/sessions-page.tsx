@@ -214,7 +214,8 @@ function useModel(narrowing: string): SessionsModel {
   }, [model])
   useWhileVisible(async (signal) => {
     for await (const info of server.changes({ signal })) {
-      if (info === undefined) await model.reload()
+      // Not waited for: what changes while it is read is shown at once.
+      if (info === undefined) void model.reload()
       else model.apply(info)
     }
   }, model)
