@@ -143,11 +143,11 @@ function keyOf(line: Line): string | undefined {
   return line.bytes.length < 3 ? undefined : SEALED.exec(headOf(line))?.[1]
 }
 
-/** What decrypts the lines of a key. Whoever looks into a line whose key is missing gets the error; whoever does not look into it continues. */
+/** What decrypts the lines of a key. A caller that looks into a line whose key is missing gets the error; others continue. */
 async function opener(keys: DataKeys, id: string, journal: string): Promise<Open> {
   try {
     const key = await keys.load(id)
-    // A line that was encrypted for another journal is not this one's, whoever has put it there.
+    // A line that was encrypted for another journal does not belong to this one.
     return (record) => (key.journal === journal ? key.open(record) : undefined)
   } catch (error) {
     return () => {

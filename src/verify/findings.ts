@@ -30,13 +30,13 @@ const KINDS = {
     'damage',
     `Zeros are where a record was. If the power failed here, it may not have been acknowledged. ${RESTORE_OR_ACCEPT}`,
   ],
-  'missing-record': ['damage', `A record that was here is gone. ${RESTORE_OR_ACCEPT}`],
+  'missing-record': ['damage', `A record that was here is missing. ${RESTORE_OR_ACCEPT}`],
   'missing-message': [
     'damage',
     'A message could not be read here when the next one was written, so it is not part of the conversation, even if it can be read again. Run `holdfast accept-damage <id>` to accept that.',
   ],
-  'missing-segment': ['damage', `Segments of this session are gone. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')}`],
-  'cut-short': ['damage', `The end of this segment is gone. ${RESTORE_OR_ACCEPT}`],
+  'missing-segment': ['damage', `Segments of this session are missing. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')}`],
+  'cut-short': ['damage', `The end of this segment is missing. ${RESTORE_OR_ACCEPT}`],
   vanished: ['damage', `These bytes were acknowledged and are no longer there. ${RESTORE_OR_ACCEPT.replace('without it', 'without them')}`],
   'wrong-checkpoint': [
     'damage',
@@ -54,9 +54,9 @@ const KINDS = {
   ],
   'ungranted-fork': [
     'damage',
-    'Its parent does not know of this fork, so a purge of the parent would remove what they share. Run `holdfast doctor <id> --repair`.',
+    'Its parent has no record of this fork, so a purge of the parent would remove what they share. Run `holdfast doctor <id> --repair`.',
   ],
-  'dangling-parent': ['damage', `The message that this one follows is gone. ${RESTORE_OR_ACCEPT}`],
+  'dangling-parent': ['damage', `The message that this one follows is missing. ${RESTORE_OR_ACCEPT}`],
   'unfinished-erasure': [
     'note',
     'A process died while it erased a message. The message is hidden, but its bytes may still be on the disk. Open the session, or run `holdfast doctor <id> --repair`.',

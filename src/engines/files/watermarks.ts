@@ -54,7 +54,7 @@ interface Pending {
 /** A file that is larger was not written here: it would have been compacted. */
 const MOST_BYTES = 64 * 1024 * 1024
 const FLUSH_MS = 1000
-/** From then on, a missing watermark is not one that is about to be written. */
+/** After this time, a missing watermark is not one that is about to be written. */
 const DUE_MS = 10 * FLUSH_MS
 /** The first watermark of a shard is written sooner. */
 const FIRST_FLUSH_MS = 20

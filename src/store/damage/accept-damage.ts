@@ -30,7 +30,7 @@ export interface DamageAccepted extends Written {
 export async function acceptDamage(handle: Handle, { expect }: WriteOptions = {}): Promise<DamageAccepted> {
   const state = await handle.state()
   if (expect !== undefined && expect !== state.version) throw unexpected(expect, state)
-  // First: the checkpoint after an accepted loss knows nothing of lines that were lost before it, which then look as if their writer had died.
+  // First: the checkpoint after an accepted loss does not include lines that were lost before it, which then look as if their writer had died.
   const before = await acceptableDamage(handle)
   const loss = await acceptLoss(handle)
   const { status } = await handle.state()

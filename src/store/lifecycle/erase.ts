@@ -233,7 +233,7 @@ function partsOf(line: Line, paths: readonly Path[], role: string | null): Erase
 }
 
 /**
- * The same of an encrypted line. A message that was encrypted by itself goes; everything else is encrypted again without the values. So do the
+ * The same of an encrypted line. A message that was encrypted separately is removed; everything else is encrypted again without the values. So do the
  * digests that id files have: a key alone would not keep somebody who has it from trying what the message was.
  */
 async function encryptedParts(

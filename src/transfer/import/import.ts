@@ -28,7 +28,7 @@ interface Known {
 }
 
 /**
- * Imports the sessions of other programs, or of another store, from their bytes. Safe to repeat: what is there already is not changed. Returns a
+ * Imports the sessions of other programs, or of another store, from their bytes. Safe to repeat: what the store has is not changed. Returns a
  * report of each session.
  */
 export async function* importInto(
