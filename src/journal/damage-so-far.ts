@@ -70,9 +70,10 @@ export class DamageSoFar {
     this.places = this.places.map((one) => (one.segment === segment ? { ...one, checksum: undefined, isMissed: false } : one))
   }
 
-  /** The last segment was named and never made: nothing that was acknowledged needs it, so the seal before it did not reach the disk either. */
+  /** The last segment was named and never made. Nothing that was acknowledged needs it: it holds pieces, and the seal before it did not reach the disk either. */
   neverMade(segment: number): void {
-    this.places = this.places.map((one) => (one.as === 'missing' && one.at + one.length === segment ? { ...one, isMissed: false } : one))
+    const isUnwritten = (one: Damage): boolean => (one.as === 'missing' ? one.at + one.length === segment : one.segment === segment)
+    this.places = this.places.map((one) => (isUnwritten(one) ? { ...one, isMissed: false } : one))
   }
 
   /** A second copy of the last record. */
