@@ -11,6 +11,7 @@ import type { Engine, Journal } from '../engine/port.ts'
 import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
 import { journalBytes } from '../journal/journal-bytes.ts'
+import type { Loss } from '../journal/loss.ts'
 import { isNamedIn } from '../journal/loss.ts'
 import { OwnJournal } from '../journal/own-journal.ts'
 import { Records } from '../journal/records.ts'
@@ -129,9 +130,8 @@ export class Examiner implements Examining {
       const seen = await this.#see(name, true)
       const { tail, journal } = seen
       const { state, end } = tail
-      // The row is put again first. What was read over a gap that the row does not show would stay missing when the gap is closed.
-      const isKnownLoss = tail.loss === undefined || (tail.loss.as === 'vanished' && known.status === 'damaged')
-      if (state.born !== known.born || !isKnownLoss) return undefined
+      // The row is put again first.
+      if (state.born !== known.born || hidesGap(tail.loss, known)) return undefined
       const rebuilt = known.text.end > 0 && !(await isSame(journal, known))
       const from = rebuilt ? 0 : known.text.end
       const reader = new MessageReader(journal, tail)
@@ -269,6 +269,12 @@ function newTail(engine: Engine, name: string): Omit<Seen, 'isHot'> {
   const journal = engine.journal(name)
   const isNamed = isNamedIn(engine, name)
   return { journal: new OwnJournal(journal, isNamed), tail: new Tail(journal, sessionReducer, { readsKeys: false, isNamed }) }
+}
+
+/** Whether text that is read now would pass over a gap that the row does not show: it would stay missing when the gap is closed. */
+function hidesGap(loss: Loss | undefined, { status, text }: Known): boolean {
+  if (loss === undefined) return false
+  return loss.as === 'identity' || (status === 'ok' && loss.to > text.end)
 }
 
 /** What a catalog knows once it has this row and nothing else. */

@@ -5,14 +5,13 @@
  * Any number of processes may do this for one catalog at once. What each of them puts says what it was made for, and is refused if that no
  * longer holds; then the session is looked at again.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { type Catalog, CatalogUnavailable, type Known, type TextPut } from '../engine/catalog.ts'
 import type { Clock } from '../engine/clock.ts'
 import { KEY_SPACE, STORE_SPACE, spaceName } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { decodeLine } from '../record/line.ts'
-import { type Asked, Examiner, type ExaminerOptions, type Examining, type Look, sideBySide } from './examiner.ts'
+import { Examiner, type ExaminerOptions, type Examining, type Look, sideBySide } from './examiner.ts'
 import { PIECE_BYTES } from './message-reader.ts'
 
 /** Rows in one put. */
@@ -212,16 +211,10 @@ export class Indexer {
     const known = await this.catalog.known(names)
     const asked = names.flatMap((name, i) => (known[i] === undefined ? [] : [{ name, known: known[i] }]))
     const texts = await examining.texts(asked)
-    await this.#leaveUnread(asked.filter((_, i) => texts[i] === undefined))
+    const unread = asked.filter((_, i) => texts[i] === undefined).map(({ name }) => name)
+    for (const name of unread) this.#stuck.add(name)
+    await this.lookAtChanged(unread, { withinMs: 0 })
     return texts.filter((text) => text !== undefined)
-  }
-
-  /** Files that changed and were not announced make a text unreadable, until the row shows what happened to them. If it does already, nothing helps but a change. */
-  async #leaveUnread(unread: readonly Asked<Known>[]): Promise<void> {
-    const rowsOf = unread.filter(({ known }) => known.status === 'ok').map(({ name }) => name)
-    await this.#look(rowsOf, this.#examiner, 'damaged')
-    const now = await this.catalog.known(unread.map(({ name }) => name))
-    for (const [i, { name, known }] of unread.entries()) if (isDeepStrictEqual(now[i], known)) this.#stuck.add(name)
   }
 
   /** Lets go of the other threads. */
