@@ -148,6 +148,8 @@ async function listed(store: StoreApi): Promise<Extent[]> {
   const { sessions } = await store.list({ limit: 12 })
   return sessions
     .filter(({ id }) => !id.startsWith('fork-') && !id.startsWith('reborn-'))
+    // Its files cannot be read at this moment: the list says so, and nothing else about it.
+    .filter(({ status }) => status !== 'unreadable')
     .map(({ id, totalMessageCount, title, status }) => ({
       ...{ session: id, count: totalMessageCount, digest: '', title },
       damaged: status === 'damaged' ? 1 : 0,
