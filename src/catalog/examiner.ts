@@ -189,10 +189,11 @@ export class Examiner implements Examining {
     const mark: Mark = { end: tail.end, crc: tail.prev }
     // The catalog may hold what is missing now, and only reading all of it again shows which of it is left.
     const hasGap = thorough && (await this.#isHurt(journal, tail))
-    // Where a loss was accepted, what the catalog holds may be among what was lost.
     const isAnother =
       known !== undefined && (known.born !== state.born || epochOf(mark.end) > epochOf(Math.max(known.mark.end, known.text.end, 0)))
-    const continues = known !== undefined && !hasGap && !isAnother && (isHot || (await goesOn(journal, known, mark)))
+    // Where a loss was accepted, what the catalog holds may be among what was lost.
+    const isAccepted = known !== undefined && state.accepted.length > 0 && (await isAcceptedBetween(journal, known.mark.end, mark.end))
+    const continues = known !== undefined && !hasGap && !isAnother && !isAccepted && (isHot || (await goesOn(journal, known, mark)))
     const space = state.space ?? (known?.space || (await this.#spaceOf(name)))
     const id = state.id ?? idOf({ engine: this.#engine, space }, name)
     const atEnd = infoOf(id, state, tail.damage)
@@ -287,6 +288,13 @@ async function goesOn(journal: Journal, known: Known, mark: Mark): Promise<boole
   if (mark.end < known.mark.end) return false
   if (mark.end === known.mark.end) return mark.crc === known.mark.crc
   return known.text.crc === '' || isSame(journal, known)
+}
+
+/** Whether a loss was accepted since a journal ended at a position. */
+async function isAcceptedBetween(journal: Journal, from: number, end: number): Promise<boolean> {
+  for await (const { record } of new Records(journal).forward(Math.max(from, 0), end - 1))
+    if (record.type === 'damage.acknowledged') return true
+  return false
 }
 
 /** Whether the last record whose text is known stands where it stood. */
