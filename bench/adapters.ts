@@ -27,7 +27,7 @@ export const adapters: Benchmark = {
   run: async ({ directory, quick }) => {
     const store = await openStore(join(directory, 'store'))
     const item: AgentInputItem = { role: 'user', content: TEXT }
-    const plain = await store.session('plain')
+    const plain = store.session('plain')
     const session = new HoldfastSession({ store, sessionId: 'agent' })
     const slice = quick ? 200 : 1000
     const appends = await interleave(quick ? 3 : 9, {
@@ -41,7 +41,7 @@ export const adapters: Benchmark = {
       theirs: () => rateOf(slice, () => threads.theirs.step()),
     })
     const growth = await growthOf(new HoldfastSaver({ store }), async () => {
-      const version = await (await store.session('growth')).version()
+      const version = await store.session('growth').version()
       return Number.parseInt(version, 10)
     })
     await store.close()

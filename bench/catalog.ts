@@ -49,7 +49,7 @@ export const catalogList: Benchmark = {
     const deep = cursor as string
     const times = await interleave(quick ? 20 : 200, {
       first: async () => {
-        await (await store.session('session 1')).describe({ title: `changed at ${performance.now()}` })
+        await store.session('session 1').describe({ title: `changed at ${performance.now()}` })
         return timed(() => store.list({ limit: PAGE }))
       },
       deep: () => timed(() => store.list({ limit: PAGE, cursor: deep })),
@@ -84,7 +84,7 @@ export const catalogSearch: Benchmark = {
           content: prose.message(),
         }))
         for (const { content } of messages) textBytes += content.length
-        await (await store.session(`session ${i}`)).append(messages)
+        await store.session(`session ${i}`).append(messages)
       }),
     )
     const store = await openStore(place)
@@ -142,12 +142,12 @@ export const catalogAppend: Benchmark = {
     await on.list()
     on.keepCatalog()
     const one = (store: Store) => async (): Promise<number> => {
-      const session = await store.session('one')
+      const session = store.session('one')
       return rateOf(milliseconds, () => session.append({ role: 'user', content: TEXT }))
     }
     const many = (store: Store) => (): Promise<number> =>
       rateOf(milliseconds, () =>
-        Promise.all(Array.from({ length: 64 }, async (_, i) => (await store.session(`many ${i}`)).append({ role: 'user', content: TEXT }))),
+        Promise.all(Array.from({ length: 64 }, async (_, i) => store.session(`many ${i}`).append({ role: 'user', content: TEXT }))),
       )
     const rates = await interleave(quick ? 2 : 7, { off: one(off), on: one(on), manyOff: many(off), manyOn: many(on) })
     await off.close()

@@ -23,10 +23,10 @@ export const commits: Benchmark = {
     'completes, while this process appends; the same with two.',
   run: async ({ directory, quick }) => {
     const store = await openStore(join(directory, 'sessions'))
-    const long = await store.session('long')
+    const long = store.session('long')
     await archive(store, long, quick ? 10_000 : 100_000)
     await append(long, LIVE)
-    const short = await store.session('short')
+    const short = store.session('short')
     await append(short, LIVE)
 
     const windows = await interleave(quick ? 3 : 15, { short: () => timed(() => short.window()), long: () => timed(() => long.window()) })
@@ -107,13 +107,13 @@ async function drainOnce(
   { count, round }: { readonly count: number; readonly round: string },
 ): Promise<Drained> {
   for (let i = 0; i < count; i++) {
-    const session = await store.session(`${round} ${i}`)
+    const session = store.session(`${round} ${i}`)
     await session.append(Array.from({ length: TASK_MESSAGES }, () => MESSAGE))
     await session.commit()
   }
   // Otherwise the catalog would be brought up to date meanwhile.
   await store.list({ limit: 1 })
-  const session = await store.session('meanwhile')
+  const session = store.session('meanwhile')
   const alone = await rateOf(2000, () => session.append(MESSAGE))
   let ended = false
   const begun = Date.now()

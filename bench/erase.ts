@@ -11,7 +11,7 @@ export const erase: Benchmark = {
   run: async ({ directory, quick }) => {
     const count = quick ? 20_000 : 200_000
     const store = await openStore(directory)
-    const session = await store.session('long')
+    const session = store.session('long')
     const message = { role: 'assistant', content: TEXT }
     for (let i = 0; i < count; i += BATCH) {
       const ids = Array.from({ length: BATCH }, (_, j) => `m${i + j}`)

@@ -22,7 +22,7 @@ export const longSession: Benchmark = {
     await fill(store, 'tiny', 10)
     const opened = await interleave(quick ? 5 : 25, { short: () => openAnew(directory, 'short'), long: () => openAnew(directory, 'long') })
 
-    const session = await store.session('half')
+    const session = store.session('half')
     const message = { role: 'assistant', content: TEXT }
     const titled = await interleave(quick ? 3 : 9, {
       title: () => medianOf(quick ? 20 : 100, (i) => session.describe({ title: `Title ${i}` })),
@@ -32,7 +32,7 @@ export const longSession: Benchmark = {
     const before = await bytesOf(directory)
     let forks = 0
     const forkOf = async (id: string): Promise<number> => {
-      const parent = await store.session(id)
+      const parent = store.session(id)
       return medianOf(quick ? 5 : 20, () => {
         forks++
         return parent.fork()
@@ -56,7 +56,7 @@ export const longSession: Benchmark = {
 }
 
 async function fill(store: Store, id: string, count: number): Promise<void> {
-  const session = await store.session(id)
+  const session = store.session(id)
   const message = { role: 'assistant', content: TEXT }
   const batches = Array.from({ length: Math.ceil(count / BATCH) }, (_, i) => Math.min(BATCH, count - i * BATCH))
   // One by one inside a batch, as agents write them: a record for each message.
@@ -66,7 +66,7 @@ async function fill(store: Store, id: string, count: number): Promise<void> {
 async function openAnew(directory: string, id: string): Promise<number> {
   const started = performance.now()
   const store = await openStore(directory)
-  const { messages } = await (await store.session(id)).messages({ limit: 20 })
+  const { messages } = await store.session(id).messages({ limit: 20 })
   const elapsed = performance.now() - started
   if (messages.length !== 20) throw new Error(`${messages.length} messages instead of 20.`)
   await store.close()

@@ -8,7 +8,7 @@ export const manySessions: Benchmark = {
     const count = quick ? 1000 : 10_000
     const store = await openStore(directory)
     const touch = async (id: string): Promise<void> => {
-      const session = await store.session(id)
+      const session = store.session(id)
       await session.append({ role: 'user', content: 'Hold fast.' })
       await session.messages({ limit: 1 })
     }

@@ -61,7 +61,7 @@ export const postgresAppend: Benchmark = {
       await bare.query('CREATE TABLE bare (session text, position bigint, line text, PRIMARY KEY (session, position))')
       let position = 0
       const insert = () => bare.query({ name: 'insert', text: 'INSERT INTO bare VALUES ($1, $2, $3)', values: ['s', position++, TEXT] })
-      const one = await store.session('one')
+      const one = store.session('one')
       const sessions = await Promise.all(Array.from({ length: IN_FLIGHT }, (_, i) => store.session(`many ${i}`)))
       const slice = quick ? 500 : 2000
       const append = (session: typeof one) => session.append({ role: 'user', content: TEXT })
@@ -106,7 +106,7 @@ async function processes(url: string, count: number, milliseconds: number): Prom
 /** How much longer an append takes in a session of so many messages than in one of a hundred. */
 async function byLength(url: string, messages: number): Promise<number> {
   const store = await openStore(url)
-  const [short, long] = [await store.session('short'), await store.session('long')]
+  const [short, long] = [store.session('short'), store.session('long')]
   const batch = Array.from({ length: 100 }, () => ({ role: 'user', content: 'x'.repeat(100) }))
   await short.append(batch)
   for (let i = 0; i < messages; i += 100) await long.append(batch)
@@ -161,9 +161,7 @@ export const postgresCatalog: Benchmark = {
 /** Messages in sessions of fifty, and their text in the catalog. Tells how many messages a second that took. */
 async function fill(store: Store, messages: number, prose: Prose): Promise<number> {
   await inCrowds(messages / SESSION_MESSAGES, async (i) =>
-    (await store.session(`session ${i}`)).append(
-      Array.from({ length: SESSION_MESSAGES }, () => ({ role: 'user', content: prose.message() })),
-    ),
+    store.session(`session ${i}`).append(Array.from({ length: SESSION_MESSAGES }, () => ({ role: 'user', content: prose.message() }))),
   )
   const started = performance.now()
   await store.rebuildCatalog()

@@ -95,7 +95,7 @@ export const recall: Benchmark = {
     const store = await openStore(join(directory, 'sessions'))
     const between = quick ? 20 : 200
     await converse(store, between)
-    const session = await store.session('long')
+    const session = store.session('long')
     let hits = 0
     let places = 0
     const times: number[] = []
@@ -119,7 +119,7 @@ export const recall: Benchmark = {
 /** One long session: each labelled turn, then others that tell nothing; all of it archived and summarised. */
 async function converse(store: Store, between: number): Promise<void> {
   const prose = new Prose(7)
-  const session = await store.session('long')
+  const session = store.session('long')
   for (const [index, [, question, answer]] of LABELLED.entries()) {
     await session.append([
       { id: `question ${index}`, role: 'user', content: question },

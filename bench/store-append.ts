@@ -9,7 +9,7 @@ export const storeAppend: Benchmark = {
   about: `\`session.append\` of a message of about 1 KiB, by one caller and by ${CALLERS}, against the replica that it stands on, with records of the same length.`,
   run: async ({ directory, quick }) => {
     const store = await openStore(directory)
-    const session = await store.session('session')
+    const session = store.session('session')
     const engine = await Session.open({ directory, id: 'engine' })
     const slice = quick ? 200 : 1000
     const message = { role: 'assistant', content: TEXT }

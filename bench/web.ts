@@ -59,7 +59,7 @@ async function fill(directory: string, sessions: number, messages: number): Prom
     const ids = Array.from({ length: Math.min(AT_ONCE, sessions - from) }, (_, i) => from + i)
     await Promise.all(ids.map((n) => store.create({ id: `session-${n}`, title: `Conversation number ${n}`, tags: [`t${n % 20}`] })))
   }
-  const session = await store.session('long')
+  const session = store.session('long')
   for (let from = 1; from <= messages; from += BATCH) await session.append(Array.from({ length: BATCH }, (_, i) => messageOf(from + i)))
   await store.list({ limit: 1 })
   await store.close()

@@ -20,17 +20,17 @@ class HoldfastSessions implements Sessions {
   }
 
   async append(id: string, message: Message): Promise<void> {
-    const session = await this.#store.session(id)
+    const session = this.#store.session(id)
     await session.append(message)
   }
 
   async fill(id: string, messages: readonly Message[]): Promise<void> {
-    const session = await this.#store.session(id)
+    const session = this.#store.session(id)
     for (let i = 0; i < messages.length; i += BATCH) await session.append(messages.slice(i, i + BATCH))
   }
 
   async messages(id: string, last?: number): Promise<Message[]> {
-    const session = await this.#store.session(id)
+    const session = this.#store.session(id)
     const found: Message[] = []
     for (let before: string | undefined; ; ) {
       const page = await session.messages({ limit: last ?? BATCH, ...(before === undefined ? {} : { before }) })
@@ -41,7 +41,7 @@ class HoldfastSessions implements Sessions {
   }
 
   async isDamaged(id: string): Promise<boolean> {
-    return (await (await this.#store.session(id)).damage()).length > 0
+    return (await this.#store.session(id).damage()).length > 0
   }
 
   async list(limit: number): Promise<string[]> {
@@ -57,7 +57,7 @@ class HoldfastSessions implements Sessions {
   }
 
   async fork(id: string, as: string): Promise<void> {
-    await (await this.#store.session(id)).fork({ id: as })
+    await this.#store.session(id).fork({ id: as })
   }
 
   close(): Promise<void> {

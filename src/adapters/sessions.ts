@@ -30,7 +30,7 @@ export type AdapterSession = Pick<
 >
 
 export interface AdapterStore extends Pick<StoreApi, 'list'> {
-  session(id: string): Promise<AdapterSession>
+  session(id: string): AdapterSession
   create(options: Parameters<StoreApi['create']>[0]): Promise<AdapterSession>
 }
 

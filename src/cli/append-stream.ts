@@ -26,7 +26,7 @@ interface StreamOptions {
 
 export async function appendStream(context: Context, id: string, { from, role, expect }: StreamOptions): Promise<void> {
   const { out } = context
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const stream = new Stream(context, session, context.isRemote || (await isFork(session)) ? 1 : UNDER_WAY)
   const input = await openInput(from)
   let bad: { readonly error: unknown } | undefined

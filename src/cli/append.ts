@@ -26,7 +26,7 @@ export async function append(context: Context, [id, text]: [string, string?], op
     return
   }
   const content = text ?? (await pipedText(context.signal))
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const appended = await session.append({ role, content }, given({ ids: messageId === undefined ? undefined : [messageId], key, expect }))
   await acknowledge(context, id, appended)
   if (appended.duplicate) context.out.note('It was there already.')

@@ -12,7 +12,7 @@ import { inLine, relativeTime } from './terminal.ts'
 
 export async function archives(context: Context, [id, number]: [string, number?]): Promise<void> {
   const { out } = context
-  const session = await (await context.read()).session(id)
+  const session = (await context.read()).session(id)
   if (number !== undefined) {
     const archive = await session.archive(number)
     if (archive === undefined) {

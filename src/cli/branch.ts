@@ -2,21 +2,21 @@
 import type { Context } from './context.ts'
 
 export async function snapshot(context: Context, [id, name]: [string, string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.snapshot(name)
   await context.out.result({ session_id: id, version })
   context.out.note(`Named this state of "${id}" "${name}".`)
 }
 
 export async function revert(context: Context, [id, target]: [string, string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.revert(target)
   await context.out.result({ session_id: id, version })
   context.out.note(`"${id}" is at "${target}" again. \`holdfast undo\` takes that back.`)
 }
 
 export async function undo(context: Context, [id]: [string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.undo()
   await context.out.result({ session_id: id, version })
   context.out.note(`Took back the last revert of "${id}".`)

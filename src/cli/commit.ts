@@ -29,7 +29,7 @@ export async function commit(context: Context, [id]: [string], { wait, ...option
   const local = await context.local()
   const store = local ?? (await context.write())
   const { keep, keepTurns, tokenBudget, key } = options
-  const committed = await (await store.session(id)).commit(given({ keep, keepTurns, tokenBudget, key }))
+  const committed = await store.session(id).commit(given({ keep, keepTurns, tokenBudget, key }))
   if (committed.status === 'skipped' || wait !== true) {
     await out.result(commitFields(id, committed), committed.status === 'skipped' ? undefined : () => committed.task.id)
     if (committed.status === 'accepted') out.note(`${counted(committed.messageCount)} moved to archive ${committed.archive}.`)

@@ -33,7 +33,7 @@ interface Options {
 
 export async function acceptDamage(context: Context, [id]: [string], { key, expect }: Options): Promise<void> {
   const { out } = context
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const done = await session.acceptDamage(given({ key, expect }))
   const fields = acceptedFields(id, done)
   if (out.json || done.accepted.length > 0) await out.result(fields, () => done.accepted.map(lineOf).join('\n'))

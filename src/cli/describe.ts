@@ -3,7 +3,7 @@ import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
 export async function title(context: Context, [id, text]: [string, string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.describe({ title: text === '' ? null : text })
   await context.out.result({ session_id: id, version })
   context.out.note(text === '' ? `"${id}" has no title now.` : `"${id}" is called "${text}" now.`)
@@ -16,7 +16,7 @@ export async function tag(context: Context, [id, changes]: [string, readonly str
   const [addTags, removeTags] = [named('+'), named('-')]
   const both = addTags.find((one) => removeTags.includes(one))
   if (both !== undefined) throw wrongUsage(`The tag "${both}" cannot be added and removed at once.`)
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.describe({ addTags, removeTags })
   await context.out.result({ session_id: id, version })
   context.out.note(`Changed the tags of "${id}".`)

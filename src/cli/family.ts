@@ -8,14 +8,14 @@ import { warnOfDamage } from './damage.ts'
 import { inLine } from './terminal.ts'
 
 export async function fork(context: Context, [id]: [string], { at, as }: { readonly at?: string; readonly as?: string }): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const created = await session.fork(given({ at, id: as }))
   const version = await created.version()
   await context.out.result({ session_id: created.id, version, parent: id }, () => inLine(created.id))
 }
 
 export async function tree(context: Context, [id]: [string]): Promise<void> {
-  const session = await (await context.read()).session(id)
+  const session = (await context.read()).session(id)
   const draw = async (node: TreeNode, parent: string | null, trunk: string, last: boolean | undefined, depth: number): Promise<void> => {
     const { session_id, version, kind, title, status, message_id } = nodeFields(node)
     const fields = { session_id, version, parent, kind, title, status, message_id, depth, ...damageField(node.damage) }

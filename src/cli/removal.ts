@@ -6,14 +6,14 @@ import type { Context } from './context.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
 export async function remove(context: Context, [id]: [string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.delete()
   await context.out.result({ session_id: id, version })
   context.out.note(`Deleted "${id}". \`holdfast restore\` brings it back until it is purged.`)
 }
 
 export async function restore(context: Context, [id]: [string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.restore()
   await context.out.result({ session_id: id, version })
   context.out.note(`Restored "${id}".`)
@@ -87,7 +87,7 @@ export async function erase(context: Context, [id, message]: [string?, string?],
   if (owner === undefined) {
     if (id === undefined || message === undefined) throw wrongUsage('Name a session and a message, or give --owner.')
     if (dryRun) throw wrongUsage('--dry-run goes with --owner.')
-    const { version, duplicate } = await (await store.session(id)).erase(message)
+    const { version, duplicate } = await store.session(id).erase(message)
     await out.result({ session_id: id, message_id: message, version, duplicate })
     out.note(duplicate ? `"${message}" had been erased before.` : `Erased "${message}". Nothing brings it back; backups still have it.`)
     return

@@ -10,7 +10,7 @@ interface ShareOptions {
 }
 
 export async function share(context: Context, [id]: [string], { expires, redact }: ShareOptions): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
   const granted = await session.share(given({ expiresAt, redact }))
   const { duplicate: _, ...fields } = sharedFields(id, granted, expiresAt)
@@ -22,7 +22,7 @@ export async function share(context: Context, [id]: [string], { expires, redact 
 
 export async function shares(context: Context, [id]: [string]): Promise<void> {
   const { out } = context
-  const session = await (await context.read()).session(id)
+  const session = (await context.read()).session(id)
   const { shares: granted } = await session.info()
   const now = Date.now()
   await out.results(
@@ -40,7 +40,7 @@ export async function shares(context: Context, [id]: [string]): Promise<void> {
 }
 
 export async function unshare(context: Context, [id, shareId]: [string, string]): Promise<void> {
-  const session = await (await context.write()).session(id)
+  const session = (await context.write()).session(id)
   const { version } = await session.unshare(shareId)
   await context.out.result({ session_id: id, version })
   context.out.note(`Revoked the share ${shareId}.`)

@@ -22,7 +22,7 @@ interface Options {
 
 export async function show(context: Context, [id]: [string], options: Options): Promise<void> {
   const { out, signal } = context
-  const session = await (await context.read()).session(id)
+  const session = (await context.read()).session(id)
   // Followed from before the first page is read, so that nothing falls between them; what is in both is shown once.
   const changes = options.follow === true ? session.follow({ signal }) : undefined
   const coming = changes?.next()

@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 export async function usage(context: Context, [id]: [string?]): Promise<void> {
   const { out } = context
   const store = await context.read()
-  const used = id === undefined ? await totalOf(context, store) : await (await store.session(id)).usage()
+  const used = id === undefined ? await totalOf(context, store) : await store.session(id).usage()
   await out.results(
     used,
     (one) => ({ ...(id === undefined ? {} : { session_id: id }), ...usageFields(one) }),

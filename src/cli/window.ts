@@ -18,7 +18,7 @@ interface Options {
 
 export async function window(context: Context, [id]: [string], { budget, format, recall }: Options): Promise<void> {
   const { out } = context
-  const session = await (await context.read()).session(id)
+  const session = (await context.read()).session(id)
   const dialect = format === 'text' ? undefined : format
   const made = await session.window(given({ budget, format: dialect, recall }))
   if (out.json) await out.result({ ...fieldsOf(made), ...(format === 'text' ? { text: textOf(made) } : {}) })

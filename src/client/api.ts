@@ -44,7 +44,7 @@ export interface StoreApi
     | 'shared'
     | 'close'
   > {
-  session(id: string): Promise<SessionApi>
+  session(id: string): SessionApi
   create(options?: CreateOptions): Promise<SessionApi>
   task(id: string): Promise<TaskApi>
 }

@@ -125,7 +125,7 @@ export class RemoteStore implements StoreApi, AsyncDisposable {
     this.#transport = new Transport(url, options)
   }
 
-  async session(id: string): Promise<RemoteSession> {
+  session(id: string): RemoteSession {
     return new RemoteSession(this.#transport, id)
   }
 

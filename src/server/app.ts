@@ -189,7 +189,7 @@ async function readiness({ store, worker, load, metrics }: ServerParts): Promise
   const read = await store
     .in(STORE_SPACE)
     .session('keys')
-    .then((session) => session.version())
+    .version()
     .then(
       () => 'ok',
       (error: unknown) => (error instanceof HoldfastError ? error.code : 'INTERNAL'),

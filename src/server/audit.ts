@@ -81,7 +81,7 @@ function dayOf(timeMs: number): number {
 
 async function* entriesOf(store: Store, date: Date, order: AuditOrder, after: string | undefined): AsyncGenerator<AuditEntry> {
   const day = date.toISOString().slice(0, 10)
-  const session = await store.in(STORE_SPACE).session(sessionOf(day))
+  const session = store.in(STORE_SPACE).session(sessionOf(day))
   const backwards = order === 'newest'
   for (let behind = after; ; ) {
     let page: Page
@@ -149,7 +149,7 @@ export class Audit {
   }
 
   async #append(deeds: readonly object[]): Promise<void> {
-    const session = await this.#store.session(sessionOf(this.#now()))
+    const session = this.#store.session(sessionOf(this.#now()))
     await session.append(deeds)
   }
 

@@ -192,7 +192,7 @@ export class KeyRing {
   }
 
   async revokeToken(id: string): Promise<void> {
-    await (await this.#session()).putEntries([{ channel: REVOKED_TOKENS, key: checkId('The id of a token', id), value: true }])
+    await this.#session().putEntries([{ channel: REVOKED_TOKENS, key: checkId('The id of a token', id), value: true }])
     await this.#load()
   }
 
@@ -205,7 +205,7 @@ export class KeyRing {
   }
 
   async #load(): Promise<void> {
-    const session = await this.#session()
+    const session = this.#session()
     const version = await session.version()
     if (version === this.#version) return
     const keys = new Map<string, KeyRecord>()
@@ -242,11 +242,11 @@ export class KeyRing {
 
   async #put(records: readonly KeyRecord[]): Promise<void> {
     const entries = records.map((record) => ({ channel: KEYS, key: record.id, value: record as unknown as JsonObject }))
-    await (await this.#session()).putEntries(entries)
+    await this.#session().putEntries(entries)
     await this.#load()
   }
 
-  #session(): Promise<Session> {
+  #session(): Session {
     return this.#store.session(SESSION)
   }
 }

@@ -42,7 +42,7 @@ export interface ServerParts {
 export class Spaces {
   readonly #store: Store
   readonly #bySpace = new Map<string, Store>()
-  readonly #sessions = new Map<string, Promise<Session>>()
+  readonly #sessions = new Map<string, Session>()
 
   constructor(store: Store) {
     this.#store = store
@@ -57,7 +57,7 @@ export class Spaces {
     return store
   }
 
-  session(space: string, id: string): Promise<Session> {
+  session(space: string, id: string): Session {
     // The length tells where the one ends and the other begins.
     const name = `${space.length} ${space}${id}`
     const known = this.#sessions.get(name)

@@ -15,7 +15,7 @@ let parent: Session
 beforeEach(async () => {
   engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   store = await openStore(engine, { limits: { segmentBytes: 500 } })
-  parent = await store.session('parent')
+  parent = store.session('parent')
   await parent.append(
     [1, 2, 3, 4].map((n) => ({ n })),
     { ids: ['m1', 'm2', 'm3', 'm4'] },
@@ -116,14 +116,14 @@ describe('a message that was replaced', () => {
 describe('a grant', () => {
   test('stays, if another caller made the fork on the strength of it', async () => {
     const other = await openStore(engine)
-    const theirs = await other.session('parent')
+    const theirs = other.session('parent')
     const both = await Promise.allSettled([parent.fork({ id: 'fork' }), theirs.fork({ id: 'fork' })])
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     await parent.delete()
     const actions: string[] = []
     for await (const { session, action } of store.purge({ olderThanMs: -1000 })) actions.push(`${session} ${action}`)
     expect(actions).toEqual(['parent kept'])
-    expect(await contents(await store.session('fork'))).toEqual([1, 2, 3, 4])
+    expect(await contents(store.session('fork'))).toEqual([1, 2, 3, 4])
   })
 
   test('is taken back if there is a session of that name', async () => {
@@ -139,7 +139,7 @@ describe('a grant', () => {
     const fork = await parent.fork({ id: 'fork', title: 'a fork' })
     await fork.child({ id: 'child' })
     await parent.fork({ id: 'gone' })
-    await (await store.session('gone')).delete()
+    await store.session('gone').delete()
     await store.create({ id: 'gone' })
     // As if the process had died between the grant and the fork.
     const journal = engine.journal(engine.name('default', 'never made'))
@@ -189,6 +189,6 @@ test.each([
     return located
   })
   await expect(work(parent)).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'created anew' } })
-  expect(await (await store.session('parent')).info()).toMatchObject({ messageCount: 0, snapshots: [], canUndo: false })
+  expect(await store.session('parent').info()).toMatchObject({ messageCount: 0, snapshots: [], canUndo: false })
   expect((await store.list()).sessions.map(({ id }) => id)).toEqual(['parent'])
 })

@@ -16,7 +16,7 @@ beforeEach(async () => {
   await store.create({ id: 'gamma', metadata: { plan: null, n: 1 } })
   await store.create({ id: 'delta', parent: 'alpha', title: 'A child' })
   await (await store.create({ id: 'gone', title: 'Lost for good' })).delete()
-  await (await store.session('beta')).append({ content: 'changed last' })
+  await store.session('beta').append({ content: 'changed last' })
 })
 
 afterEach(() => store.close())
@@ -76,7 +76,7 @@ describe('pages', () => {
   test('show nothing twice if sessions change meanwhile, and what was not shown yet and did not change', async () => {
     const first = await store.list({ limit: 2, order: 'created' })
     await store.create({ id: 'new' })
-    await (await store.session('alpha')).describe({ title: 'changed' })
+    await store.session('alpha').describe({ title: 'changed' })
     const second = await store.list({ limit: 2, order: 'created', cursor: first.cursor as string })
     expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(['delta', 'gamma', 'alpha', 'beta'])
   })
@@ -96,7 +96,7 @@ describe('pages', () => {
             seen.push(...page.sessions.map(({ id }) => id))
             cursor = page.cursor
             for (const [which, how] of left.splice(0, 4)) {
-              const session = await space.session(`moving ${which * 4}`)
+              const session = space.session(`moving ${which * 4}`)
               if (how === 0) await space.create({ id: `new ${now}`, title: `title ${which}` })
               else if (gone.delete(which)) await session.restore()
               else if (how > 1) await session.describe({ title: `title ${(which * how) % 7}` })
@@ -132,7 +132,7 @@ describe('pages', () => {
 
 test('spaces do not see each other', async () => {
   const other = store.in('other')
-  await (await other.session('beta')).append({ content: 'theirs' })
+  await other.session('beta').append({ content: 'theirs' })
   expect((await other.list()).sessions).toMatchObject([{ id: 'beta', messageCount: 1, title: null }])
   expect(await ids()).toHaveLength(4)
 })

@@ -51,19 +51,24 @@ export class Store implements AsyncDisposable {
     return this.#parts.engine.warnings
   }
 
-  /** A handle on a session, whether it exists or not: the first append creates it. Touches nothing. */
-  async session(id: string): Promise<Session> {
+  /**
+   * A handle on a session. It reads and writes nothing: whether the session exists shows at the first call, and the first append creates it.
+   *
+   * @example const session = store.session('support-42')
+   * @throws INVALID_ARGUMENT if this can be no id.
+   */
+  session(id: string): Session {
     return new Session(this.#parts, checkId('The id of a session', id))
   }
 
   /** Creates a session; ALREADY_EXISTS if there is one. A deleted one begins anew, with nothing of what it was. */
   async create({ id, key, parent, ...description }: CreateOptions = {}): Promise<Session> {
     if (parent !== undefined) {
-      const of = await this.session(parent)
+      const of = this.session(parent)
       return of.child({ ...description, ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) })
     }
     const { ids, clock } = this.#parts
-    const session = await this.session(id ?? ids.next(clock.now()))
+    const session = this.session(id ?? ids.next(clock.now()))
     await session.create(description, key === undefined ? {} : { key })
     return session
   }

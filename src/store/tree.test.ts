@@ -40,7 +40,7 @@ test('a fork that cannot be read is in the tree, flagged, and hides nothing else
   await writeFile(join(directory, 'sessions', segment.replace('0000.jsonl', '4711.jsonl')), 'rotten\n')
 
   const store = await openStore(directory)
-  const { children } = await (await store.session('a')).tree()
+  const { children } = await store.session('a').tree()
   expect(children).toMatchObject([
     { session: 'b', status: 'damaged', title: null },
     { session: 'c', status: 'ok' },

@@ -180,7 +180,7 @@ describe.each(OPENERS)('on $name', (opener) => {
       return loaded[1]?.parts.length === 2 && loaded
     })
     expect(grown).toMatchObject({ id: 'a1', parts: [answered, { type: 'text', text: 'It rains.' }] })
-    expect(await (await store.session('chat')).revisions('a1')).toHaveLength(3)
+    expect(await store.session('chat').revisions('a1')).toHaveLength(3)
   })
 
   test('a chat is saved as the client shows it, and what it no longer shows is on another branch', async () => {
@@ -195,7 +195,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect(await chat.load()).toEqual(shorter)
     await chat.save([...shorter, user('u4', 'd')])
     expect(await chat.load()).toEqual([...shorter, user('u4', 'd')])
-    expect(await (await store.session('chat')).message('u3')).toBeDefined()
+    expect(await store.session('chat').message('u3')).toBeDefined()
     await chat.save([])
     expect(await chat.load()).toEqual([])
   })

@@ -60,7 +60,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     const after = new HoldfastSessionStore({ store: await there.reopen() })
     expect(await after.load(KEY)).toEqual([...LINES, said(3, 'new')])
     const [{ id } = { id: '' }] = (await there.store.list({ tag: 'claude-agent' })).sessions
-    expect((await (await there.store.session(id)).window({ format: 'openai' })).messages).toMatchObject([
+    expect((await there.store.session(id).window({ format: 'openai' })).messages).toMatchObject([
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'hello' },
       { role: 'user', content: 'more' },

@@ -23,7 +23,7 @@ async function damagedStore(): Promise<AdapterStore> {
   return {
     list: (options) => store.list(options),
     create: (options) => store.create(options),
-    session: async (id) => reading(await store.session(id)),
+    session: (id) => reading(store.session(id)),
   }
 }
 
@@ -40,7 +40,7 @@ test.each<[string, string, (store: AdapterStore, onDamage: OnDamage) => Promise<
   ['HoldfastSessionStore', 'claude-agent/p/s', (store, onDamage) => new HoldfastSessionStore({ store, onDamage }).load(KEY)],
 ])('%s calls onDamage when a read lacks messages', async (_, id, read) => {
   const store = await damagedStore()
-  await (await store.session(id)).append({ role: 'user', content: 'x', type: 'message' })
+  await store.session(id).append({ role: 'user', content: 'x', type: 'message' })
   const told: unknown[] = []
   await read(store, (damage, session) => void told.push([session, damage]))
   expect(told).toEqual([[id, [PLACE]]])
@@ -48,7 +48,7 @@ test.each<[string, string, (store: AdapterStore, onDamage: OnDamage) => Promise<
 
 test('without onDamage the process warns, once for each place', async () => {
   const store = await damagedStore()
-  const session = await store.session('warned')
+  const session = store.session('warned')
   await session.append({ role: 'user', content: 'x' })
   const warnings: Error[] = []
   const listen = (warning: Error): void => void warnings.push(warning)

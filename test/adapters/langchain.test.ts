@@ -27,7 +27,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     ]
     const other = new HoldfastChatMessageHistory({ store: await there.reopen(), sessionId: 'chat' })
     expect(await other.getMessages()).toEqual(expected)
-    const session = await there.store.session('chat')
+    const session = there.store.session('chat')
     expect((await session.window({ format: 'openai' })).messages[0]).toMatchObject({ role: 'user', content: 'Where is the marigold?' })
     await history.clear()
     expect(await other.getMessages()).toEqual([])

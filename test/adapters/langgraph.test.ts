@@ -80,7 +80,7 @@ describe.each(OPENERS)('on $name', (opener) => {
       { messages: [new HumanMessage({ content: 'Where is my marigold?', id: 'h' })] },
       { configurable: { thread_id: 't' } },
     )
-    const session = await store.session('t')
+    const session = store.session('t')
     const { messages } = await session.messages()
     expect(messages).toHaveLength(2)
     expect((await store.search('marigold')).hits.map((hit) => hit.session)).toEqual(['t'])
@@ -137,7 +137,7 @@ describe.each(OPENERS)('on $name', (opener) => {
       const at = await saver.put(config, checkpoint, META, checkpoint.channel_versions)
       await saver.putWrites(at, [['messages', 'w']], 'task')
     }
-    expect((await (await store.session('t')).messages()).messages).toHaveLength(1)
+    expect((await store.session('t').messages()).messages).toHaveLength(1)
     expect((await new HoldfastSaver({ store }).getTuple(config))?.pendingWrites).toEqual([['task', 'messages', 'w']])
   })
 
@@ -223,7 +223,7 @@ test('a thread grows with what is added, not with what there is', async () => {
     const checkpoint = checkpointWith({ messages: [...messages] }, step)
     config = await saver.put(config, checkpoint, META, checkpoint.channel_versions)
     // The version begins with where the journal ends.
-    if (step % 60 === 0) ends.push(Number.parseInt(await (await store.session('t')).version(), 10))
+    if (step % 60 === 0) ends.push(Number.parseInt(await store.session('t').version(), 10))
   }
   const [a = 0, b = 0, c = 0, d = 0] = ends
   expect((d - c) / (b - a)).toBeLessThan(1.2)

@@ -36,7 +36,7 @@ const toolsOf = async (client: Client): Promise<string[]> => (await client.listT
 describe.each(OPENERS)('on $name', (opener) => {
   test('an agent finds and reads its own past', async () => {
     const { store } = await opened(opener)
-    const session = await store.session('a/b c')
+    const session = store.session('a/b c')
     await session.append([
       { role: 'user', content: 'Where is the marigold?' },
       { role: 'assistant', content: 'In the garden.' },
@@ -79,7 +79,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect(await call(client, 'append_message', message)).toEqual({ session_id: 's', message_id: 'n1', duplicate: false })
     expect(await call(client, 'append_message', message)).toMatchObject({ duplicate: true })
     const { session_id: fork } = (await call(client, 'fork_session', { session_id: 's', title: 'Fork' })) as { session_id: string }
-    expect((await (await store.session(fork)).messages()).messages).toHaveLength(1)
+    expect((await store.session(fork).messages()).messages).toHaveLength(1)
     expect(await call(client, 'commit_session', { session_id: 's', keep: 0 })).toEqual({ status: 'accepted', archived: 1 })
     expect(await call(client, 'commit_session', { session_id: 's', keep: 0 })).toEqual({ status: 'skipped', archived: 0 })
     for (const { name, annotations, outputSchema } of (await client.listTools()).tools) {
@@ -110,7 +110,7 @@ describe.each(OPENERS)('on $name', (opener) => {
 
 test('whoever subscribes to a session hears of changes', async () => {
   const { store } = await opened(OPENERS[0] as (typeof OPENERS)[number])
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: 'a' })
   const client = await clientOf(store)
   const updated = new Promise<string>((resolve) => {
@@ -186,7 +186,7 @@ describe('at a server', () => {
     await app.parts.audit.flush()
     const own = app.store.in(STORE_SPACE)
     const log = (await own.list()).sessions.find(({ id }) => id.startsWith('audit-'))?.id as string
-    const deeds = (await (await own.session(log)).messages()).messages.map(({ message }) => message)
+    const deeds = (await own.session(log).messages()).messages.map(({ message }) => message)
     const by = { key: key.slice(3, 19), space: 'default', session: 's', status: 200 }
     expect(deeds.filter((deed) => deed.key === by.key)).toMatchObject([
       { ...by, action: 'POST /mcp append_message' },

@@ -81,7 +81,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     expect(await session.getItems()).toEqual([])
     await session.addItems([user('d')])
     expect(await session.getItems()).toEqual([user('d')])
-    const kept = await store.session('chat')
+    const kept = store.session('chat')
     await kept.undo()
     expect(await session.getItems()).toEqual([user('a'), user('c')])
     await kept.undo()
@@ -149,7 +149,7 @@ describe.each(OPENERS)('on $name', (opener) => {
     const compacted: AgentInputItem[] = [{ type: 'compaction', encrypted_content: 'xyz' }, user('c')]
     await session.replaceHistoryWithCompaction(compacted)
     expect(await session.getItems()).toEqual(compacted)
-    await (await store.session('chat')).undo()
+    await store.session('chat').undo()
     expect(await session.getItems()).toEqual([user('a'), user('b'), user('c')])
     await session.replaceHistoryWithCompaction([])
     expect(await session.getItems()).toEqual([])
@@ -191,8 +191,8 @@ describe.each(OPENERS)('on $name', (opener) => {
       'user',
       'assistant',
     ])
-    const window = await (await there.store.session('chat')).window({ budget: 1000 })
+    const window = await there.store.session('chat').window({ budget: 1000 })
     expect(JSON.stringify(window.messages)).toContain('umbrella')
-    expect(await (await there.store.session('chat')).turn()).toMatchObject({ status: 'complete', openCalls: [] })
+    expect(await there.store.session('chat').turn()).toMatchObject({ status: 'complete', openCalls: [] })
   })
 })

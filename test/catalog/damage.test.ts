@@ -15,7 +15,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
   store = await openStore(directory, { limits: { segmentBytes: 1500 } })
   for (const id of ['long', 'short', 'sound']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (let i = 0; i < (id === 'short' ? 2 : 20); i++) await session.append({ role: 'user', content: `rotten ${i} ${'x'.repeat(300)}` })
   }
   expect(await statuses()).toEqual({ long: 'ok', short: 'ok', sound: 'ok' })
@@ -50,7 +50,7 @@ test('what the doctor finds damaged is flagged in lists, in the last segment and
   expect(await statuses()).toEqual({ long: 'damaged', short: 'damaged', sound: 'ok' })
   expect((await store.list({ status: 'damaged' })).sessions.map(({ id }) => id).sort()).toEqual(['long', 'short'])
   expect((await store.stats()).sessions).toMatchObject({ ok: 1, damaged: 2 })
-  await (await store.session('long')).append({ role: 'user', content: 'and goes on' })
+  await store.session('long').append({ role: 'user', content: 'and goes on' })
   expect(await statuses()).toMatchObject({ long: 'damaged' })
   flip('long')
   flip('short')
@@ -71,7 +71,7 @@ test('a session that looked damaged, and in which a later record misses nothing,
   store = await openStore(directory)
   for await (const _ of doctor(store));
   expect(await statuses()).toMatchObject({ short: 'damaged' })
-  await (await store.session('short')).append({ role: 'user', content: 'goes on' })
+  await store.session('short').append({ role: 'user', content: 'goes on' })
   expect(await statuses()).toMatchObject({ short: 'ok' })
 })
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
     return putText(texts)
   }
   for (let i = 0; i < SESSIONS; i++) {
-    const session = await store.session(`s${i}`)
+    const session = store.session(`s${i}`)
     for (let j = 0; j < 3; j++) await session.append({ role: 'user', content: `needle${j} ${'x'.repeat(MEBIBYTE / 2)}` })
   }
 })

@@ -141,7 +141,7 @@ export class CatalogCrowd {
         role: 'user',
         content: `round ${round} apple ${j} ${'some text '.repeat(20)}`,
       }))
-      await (await store.session(`session ${this.#random.int(100)}`)).append(messages)
+      await store.session(`session ${this.#random.int(100)}`).append(messages)
     }
     await store.close()
   }

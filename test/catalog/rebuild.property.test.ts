@@ -66,7 +66,7 @@ async function perform(store: Store, one: Step, count: { next: number }): Promis
     else for await (const _ of store.purge({ olderThanMs: 0 }));
     return
   }
-  const of = await store.session(one.session)
+  const of = store.session(one.session)
   const id = async (index: number): Promise<string> => {
     const { messages } = await of.messages({ archived: true, limit: 1000 })
     return messages[index % Math.max(1, messages.length)]?.id ?? 'none'

@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 async function fill(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await (await store.session(`s${i}`)).append({ id: `m${i}`, role: 'user', content: `needle ${i}` })
+  for (let i = 0; i < count; i++) await store.session(`s${i}`).append({ id: `m${i}`, role: 'user', content: `needle ${i}` })
 }
 
 function files(): string[] {
@@ -46,7 +46,7 @@ test('lists and searches go on with the old one, tell all there is, and see what
   const states = new Set<string>()
   for (let i = 150; !isDone; i++) {
     states.add((await store.catalogStatus()).state)
-    await (await store.session(`s${i}`)).append({ id: `m${i}`, role: 'user', content: 'needle' })
+    await store.session(`s${i}`).append({ id: `m${i}`, role: 'user', content: 'needle' })
     const { total } = await store.list({ limit: 1, count: true })
     const { hits, lag } = await searched(store, 'needle', { limit: 200 })
     expect([total, hits.length, lag]).toEqual([i + 1, Math.min(200, i + 1), null])
@@ -87,7 +87,7 @@ test('a store that is closed ends it, and leaves nothing behind', async () => {
 })
 
 test('sessions larger than what is read at once are found from beginning to end', async () => {
-  const session = await store.session('large')
+  const session = store.session('large')
   for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `needle${i} ${'padding '.repeat(12_000)}` })
   await store.rebuildCatalog()
   for (const i of [0, 10, 11, 12, 29]) expect((await store.search(`needle${i}`)).hits).toHaveLength(1)
@@ -96,11 +96,11 @@ test('sessions larger than what is read at once are found from beginning to end'
 test('what came while it was made, and what is large, is in the file that is put in place', async () => {
   await fill(100)
   const { engine, clock, ids } = store.parts
-  const session = await store.session('large')
+  const session = store.session('large')
   for (let i = 0; i < 30; i++) await session.append({ role: 'user', content: `needle${i} ${'padding '.repeat(12_000)}` })
   const options = { engine, clock, ids, directory, spaces: new Set<string>(), signal: new AbortController().signal }
   const rebuilding = new Rebuild(options).run()
-  for (let i = 0; i < 20; i++) await (await store.session(`s${i}`)).append({ role: 'user', content: 'needle, later' })
+  for (let i = 0; i < 20; i++) await store.session(`s${i}`).append({ role: 'user', content: 'needle, later' })
   expect(await rebuilding).toBe(101)
   const catalog = new SqliteCatalog((await currentFile(directory)) as string)
   try {
@@ -115,7 +115,7 @@ test('what came while it was made, and what is large, is in the file that is put
 test('the store’s own facts are not in it: nobody finds or counts them, and whoever may look at them lists them', async () => {
   await fill(2)
   const own = store.in(STORE_SPACE)
-  await (await own.session('audit-1')).append({ role: 'user', content: 'needle in the audit' })
+  await own.session('audit-1').append({ role: 'user', content: 'needle in the audit' })
   expect((await store.search('needle')).hits).toHaveLength(2)
   expect((await store.list({ count: true })).total).toBe(2)
   expect((await store.stats()).sessions.ok).toBe(2)
@@ -169,7 +169,7 @@ test('the turn of a process that has died is over', async () => {
 
 test('what is erased while one is made is in no page of it', async () => {
   await fill(400)
-  const session = await store.session('s0')
+  const session = store.session('s0')
   await store.list()
   for (let round = 0; round < 5; round++) {
     await session.append({ id: `secret ${round}`, role: 'user', content: 'the word is ypsilanti' })

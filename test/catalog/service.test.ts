@@ -8,7 +8,7 @@ test('who keeps the catalog rests behind a round of all that is behind, not behi
   const store = await openStore('memory:')
   // Of each session two pieces: two rounds, each of several slices.
   for (let i = 0; i < 12; i++) {
-    const session = await store.session(`s${i}`)
+    const session = store.session(`s${i}`)
     for (let j = 0; j < 3; j++) await session.append({ role: 'user', content: 'x'.repeat(512 * 1024) })
   }
   let elapsedMs = 0

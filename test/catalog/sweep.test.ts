@@ -15,7 +15,7 @@ let store: Store
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
   store = await openStore(directory)
-  for (const id of ['a', 'b']) await (await store.session(id)).append({ content: 'first' })
+  for (const id of ['a', 'b']) await store.session(id).append({ content: 'first' })
   expect(await counts()).toEqual([1, 1])
 })
 
@@ -32,14 +32,14 @@ async function counts(): Promise<number[]> {
 async function appendUnannounced(...ids: string[]): Promise<void> {
   const silent = diskWith({ open: unsynced.open }, (path) => (path.includes('/feed/') ? { writeSync: (bytes) => bytes.length } : {}))
   const other = await openStore(await openFilesEngine({ directory, keysOf: sessionReducer.keysOf, disk: silent }))
-  for (const id of ids) await (await other.session(id)).append({ content: 'unannounced' })
+  for (const id of ids) await other.session(id).append({ content: 'unannounced' })
   await other.close()
 }
 
 test('what a writer that died has not announced is found once the catalog is kept, and when the session changes', async () => {
   await appendUnannounced('a', 'b', 'c')
   expect(await counts()).toEqual([1, 1])
-  await (await store.session('a')).append({ content: 'announced' })
+  await store.session('a').append({ content: 'announced' })
   expect(await counts()).toEqual([1, 3])
   store.keepCatalog()
   await vi.waitFor(async () => expect(await counts()).toEqual([1, 2, 3]), { timeout: 30_000 })

@@ -48,7 +48,7 @@ async function open({ gate = Promise.resolve(), clock = systemClock }: Slow = {}
 
 async function fill(): Promise<void> {
   const store = await open()
-  for (let i = 0; i < SESSIONS; i++) await (await store.session(`s${i}`)).append({ role: 'user', content: `needle ${i}` })
+  for (let i = 0; i < SESSIONS; i++) await store.session(`s${i}`).append({ role: 'user', content: `needle ${i}` })
 }
 
 /** Waiting is over as soon as it begins. */
@@ -113,7 +113,7 @@ test('a memory that was found is held against what the catalog has, without wait
   await session.commit()
   await new Worker(writer).drain()
   expect((await searched(writer, 'trains', { kinds: ['memory'] })).lag).toBeNull()
-  await (await writer.session('other')).append({ role: 'user', content: 'something new' })
+  await writer.session('other').append({ role: 'user', content: 'something new' })
   const store = await open({ gate: new Promise(() => undefined), clock: impatient })
   const asked = store.search('trains', { kinds: ['memory'] })
   expect((await Promise.race([asked, systemClock.sleep(20_000)])) ?? 'still waiting').toMatchObject({ lag: { sessions: 1 } })

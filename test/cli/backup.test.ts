@@ -13,7 +13,7 @@ function segmentsIn(directory: string): string[] {
 test('a store comes back from its backup, with everything that was in it', async () => {
   const cli = new Cli()
   await cli.prepareMessages('a', 'm1', 'm2')
-  await cli.prepare(async (store) => (await (await store.session('a')).fork({ id: 'f' })).append({ role: 'user', content: 'x' }))
+  await cli.prepare(async (store) => (await store.session('a').fork({ id: 'f' })).append({ role: 'user', content: 'x' }))
   const backup = join(cli.directory, 'backup')
   expect(await cli.one('backup', backup)).toMatchObject({ sessions: 2, differing: [], damaged: 0 })
   const other = new Cli()
@@ -92,7 +92,7 @@ test('restore-backup --session brings one session back and leaves the others as 
 test('restore-backup --session names what stays damaged, and the origin of a fork', async () => {
   const cli = new Cli()
   await cli.prepareMessages('a', 'm1', 'm2')
-  await cli.prepare(async (store) => (await (await store.session('a')).fork({ id: 'f' })).append({ role: 'user', content: 'x' }))
+  await cli.prepare(async (store) => (await store.session('a').fork({ id: 'f' })).append({ role: 'user', content: 'x' }))
   const path = segmentsIn(cli.store).find((name) => name.includes('/a-')) as string
   const bytes = readFileSync(join(cli.store, path))
   bytes[bytes.indexOf('m2')] = 0x58
@@ -154,7 +154,7 @@ test('a process that was killed while it restored a session leaves it for the ne
   const cli = new Cli()
   const content = 'x'.repeat(200_000)
   await cli.prepare(async (store) => {
-    const session = await store.session('a')
+    const session = store.session('a')
     for (let i = 0; i < 40; i++) await session.append({ id: `m${i}`, role: 'user', content })
   })
   const backup = join(cli.directory, 'backup')

@@ -177,7 +177,7 @@ test('a deleted session takes no message, is listed among the deleted, and can b
 test('purge destroys what was deleted long enough ago, and nothing in a dry run', async () => {
   const cli = new Cli()
   await cli.prepareMessages('a', 'm1')
-  await cli.prepare(async (store) => (await store.session('a')).delete())
+  await cli.prepare(async (store) => store.session('a').delete())
   expect(await cli.json('purge')).toEqual([])
   expect(await cli.json('purge', '--older-than', '0s', '--dry-run')).toMatchObject([{ session_id: 'a', action: 'purged', dry_run: true }])
   expect(await cli.one('purge', '--older-than', '0s')).toEqual({
@@ -252,7 +252,7 @@ test('a damaged session is shown as far as it can be read, with a warning and ex
 test.each(['m0', 'm1', 'm3'])('that %s cannot be read is told, although it stands in a segment that was sealed long ago', async (lost) => {
   const cli = new Cli()
   for (const id of ['m0', 'm1', 'm2', 'm3', 'm4']) {
-    await cli.prepare(async (store) => (await store.session('a')).append({ id, content: id, more: 'x'.repeat(400_000) }))
+    await cli.prepare(async (store) => store.session('a').append({ id, content: id, more: 'x'.repeat(400_000) }))
   }
   const sessions = join(cli.store, 'sessions')
   const names = readdirSync(sessions, { recursive: true }).filter((name) => String(name).endsWith('.jsonl'))

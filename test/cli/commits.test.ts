@@ -27,7 +27,7 @@ const pending = {
 async function prepareFailed(cli: Cli, ...sessions: string[]): Promise<void> {
   await cli.prepare(async (store) => {
     for (const id of sessions) {
-      const session = await store.session(id)
+      const session = store.session(id)
       await session.append({ role: 'user', content: `About ${id}.` })
       await session.commit()
     }

@@ -11,7 +11,7 @@ const PLACE: DamagedPlace = { position: 4711, count: 3, reason: 'vanished', sinc
 /** The command line against a server of this process, whose store can be made to answer anything. */
 async function remote(): Promise<Cli> {
   const store = await openStore('memory:')
-  await (await store.session('a')).append([{ role: 'user', content: 'x' }])
+  await store.session('a').append([{ role: 'user', content: 'x' }])
   const server = await Server.start(store, { port: 0, worker: false })
   const { key } = await server.localKey(undefined)
   onTestFinished(async () => {

@@ -45,7 +45,7 @@ export class Cli {
 
   /** A session whose messages have their ids as content. */
   async prepareMessages(session: string, ...ids: string[]): Promise<void> {
-    await this.prepare(async (store) => (await store.session(session)).append(ids.map((id) => ({ role: 'user', id, content: id }))))
+    await this.prepare(async (store) => store.session(session).append(ids.map((id) => ({ role: 'user', id, content: id }))))
   }
 
   start(...words: string[]): ChildProcessWithoutNullStreams {

@@ -95,7 +95,7 @@ test('doctor --repair announces each loss that it accepts, in every space', asyn
   await cut(cli, 'half')
   await cli.prepareMessages('gone', 'm1')
   await cli.prepare(async (store) => {
-    for (const id of ['a', 'b']) await (await store.in('team').session(id)).append({ role: 'user', content: 'x' })
+    for (const id of ['a', 'b']) await store.in('team').session(id).append({ role: 'user', content: 'x' })
   })
   rmSync(folder(cli, 'gone'), { recursive: true })
   for (const file of readdirSync(folder(cli, 'a', 'team'))) rmSync(join(folder(cli, 'a', 'team'), file))

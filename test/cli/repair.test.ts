@@ -32,7 +32,7 @@ test('damage is set aside and acknowledged: what was written stays, and the next
   expect(objectsIn(again.stdout).map(({ kind }) => kind)).toContain('acknowledged')
   await cli.prepare(async (store) => {
     const kept = []
-    for await (const { value } of (await store.in('_store').session('quarantine')).entries('doctor:default')) kept.push(value)
+    for await (const { value } of store.in('_store').session('quarantine').entries('doctor:default')) kept.push(value)
     expect(JSON.stringify(kept)).toContain('"session":"a"')
     const { base64 } = kept[0] as { base64: string }
     expect(Buffer.from(base64, 'base64').toString()).toContain('"id":"m2","content":"mX"')
@@ -68,7 +68,7 @@ test('with --since-last, what was found whole is looked at again once it has gro
 test('an id file that does not hold the keys of its segments is made anew', async () => {
   const cli = new Cli()
   await cli.prepare(async (store) => {
-    const session = await store.session('long')
+    const session = store.session('long')
     for (let i = 0; i < 5; i++) await session.append({ id: `m${i}`, role: 'user', content: 'x'.repeat(400_000) })
   })
   const sessions = join(cli.store, 'sessions')
@@ -91,7 +91,7 @@ test('a purge that died behind its mark is told, in whichever space, and ended',
     store.parts.engine.journal(store.parts.engine.name('team', 'gone')).segments()
   await cli.prepare(async (whole) => {
     const store = whole.in('team')
-    const session = await store.session('gone')
+    const session = store.session('gone')
     await session.append({ role: 'user', content: 'secret' })
     await session.delete()
     // As a purge begins.

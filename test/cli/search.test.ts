@@ -11,7 +11,7 @@ async function prepared(): Promise<Cli> {
       { id: 'u', role: 'user', content: 'My parcels were lost in Bergen.' },
       { id: 'a', role: 'assistant', content: 'Which parcel do you mean?' },
     ])
-    await (await store.session('two')).append({ id: 'x', role: 'user', content: 'A red \u001b[31m parcel' })
+    await store.session('two').append({ id: 'x', role: 'user', content: 'A red \u001b[31m parcel' })
   })
   return cli
 }
@@ -99,7 +99,7 @@ test('search waits until all text is indexed, however long that takes: nothing w
   await cli.prepare(async (store) => {
     const filler = 'some words of no importance '.repeat(4000)
     for (let i = 0; i < 40; i++)
-      await (await store.session(`s${i}`)).append(Array.from({ length: 8 }, () => ({ role: 'user', content: `needle${i} ${filler}` })))
+      await store.session(`s${i}`).append(Array.from({ length: 8 }, () => ({ role: 'user', content: `needle${i} ${filler}` })))
   })
   const { stdout, stderr, status } = await cli.run(['search', 'needle39', '--session', 's39', '--limit', '8', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

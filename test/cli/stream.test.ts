@@ -70,7 +70,7 @@ test('a message that the store refuses ends the stream with its line, and none b
 test('a stream into a fork keeps its order, and knows what the fork inherited', async () => {
   const cli = new Cli()
   await cli.prepareMessages('a', 'm0')
-  await cli.prepare(async (store) => (await store.session('a')).fork({ id: 'b' }))
+  await cli.prepare(async (store) => store.session('a').fork({ id: 'b' }))
   const inherited = JSON.stringify({ role: 'user', id: 'm0', content: 'm0' })
   const ids = idsFrom('n', 40)
   const { status, stdout } = await cli.run(['append', 'b', '--jsonl', '-', '--json'], `${inherited}\n${linesOf(ids)}`)
@@ -164,7 +164,7 @@ test('when nobody reads the acknowledgements any longer, a stream stops and fail
 test('a reader that goes away ends a listing quietly', async () => {
   const cli = new Cli()
   await cli.prepare(async (store) => {
-    const session = await store.session('a')
+    const session = store.session('a')
     await session.append(Array.from({ length: 3000 }, (_, i) => ({ role: 'user', content: `${i} ${'x'.repeat(500)}` })))
   })
   const child = cli.start('show', 'a')

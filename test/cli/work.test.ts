@@ -8,7 +8,7 @@ import { Cli, ended, Lines } from './holdfast.ts'
 async function prepareCommits(cli: Cli, ...sessions: string[]): Promise<void> {
   await cli.prepare(async (store) => {
     for (const id of sessions) {
-      const session = await store.session(id)
+      const session = store.session(id)
       await session.append({ role: 'user', content: `Please look at ${id}.` })
       await session.commit()
     }
@@ -19,7 +19,7 @@ test('work --once does what is there to do, in every space, and ends', async () 
   const cli = new Cli()
   await prepareCommits(cli, 'a', 'b')
   await cli.prepare(async (store) => {
-    const session = await store.in('elsewhere').session('c')
+    const session = store.in('elsewhere').session('c')
     await session.append({ role: 'user', content: 'Please look at c.' })
     await session.commit()
   })

@@ -36,7 +36,7 @@ const ENGINES: readonly [string, <T>(work: (store: Store) => Promise<T>) => Prom
 describe.each(ENGINES)('a commit on %s', (_, withStore) => {
   test('takes what is live, at once, and its task is completed by a worker', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b', 'c', 'd')
       const committed = await session.commit({ keep: 1 })
       if (committed.status !== 'accepted') throw new Error('skipped')
@@ -66,7 +66,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('repeated under its key makes one archive, also when more was said since', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b')
       const first = await session.commit({ key: 'k' })
       await appendAll(session, 'c')
@@ -78,7 +78,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('keeps a tool call with its results', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await session.append([
         { id: 'u', role: 'user', content: 'look' },
         {
@@ -97,7 +97,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
   test('keeps whole turns, as many as fit the budget and one in any case', () =>
     withStore(async (store) => {
       const say = (id: string, role: string, length = 10) => ({ id, role, content: 'x'.repeat(length) })
-      const session = await store.session('s')
+      const session = store.session('s')
       await session.append([
         say('u1', 'user'),
         say('a1', 'assistant'),
@@ -115,7 +115,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('after a revert into an archive covers what is left of it, and extracts nothing twice', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b', 'c', 'd')
       await session.commit()
       const model = new StubModel()
@@ -138,7 +138,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('in a fork summarises what it inherited and never extracts it', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b', 'c')
       await session.commit({ keep: 1 })
       const model = new StubModel()
@@ -159,7 +159,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('at once with another takes other messages, or none', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b', 'c', 'd', 'e')
       await Promise.all([
         session.commit(),
@@ -177,7 +177,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('is chosen anew if the head it was chosen on has been left, so that as much is kept as was to be', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b', 'c', 'd')
       const handle = new Handle(store.parts, 's')
       const [{ head }, { point }] = [await handle.liveState(), await handle.locate('c')]
@@ -191,7 +191,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('that is cancelled keeps its messages readable and in the window, and can be retried', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await appendAll(session, 'a', 'b')
       const committed = await session.commit()
       if (committed.status !== 'accepted') throw new Error('skipped')
@@ -208,7 +208,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
 
   test('can have its memories taken back', () =>
     withStore(async (store) => {
-      const session = await store.session('s')
+      const session = store.session('s')
       await session.append({ id: 'a', role: 'user', content: 'x' })
       await session.describe({ owner: 'ann' })
       await session.commit()
@@ -224,7 +224,7 @@ test('a commit takes what another process has appended, and leaves alone what th
   withDirectory(async (directory) => {
     const [here, there] = [await openStore(directory), await openStore(directory)]
     try {
-      const [session, other] = [await here.session('s'), await there.session('s')]
+      const [session, other] = [here.session('s'), there.session('s')]
       await appendAll(session, 'a', 'b')
       await appendAll(other, 'c', 'd', 'e')
       expect(await session.commit({ keep: 1 })).toMatchObject({ status: 'accepted', messageCount: 4 })

@@ -16,7 +16,7 @@ import { type Asked, appendAll, eventually, HandClock, StubModel, turns } from '
 async function committed(ids: readonly string[] = ['a', 'b']): Promise<{ clock: HandClock; store: Store; session: Session; task: Task }> {
   const clock = new HandClock()
   const store = await openStore('memory:', { clock })
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, ...ids)
   return { clock, store, session, task: await commitOf(session) }
 }
@@ -50,7 +50,7 @@ test('a worker that died is noticed when its lease runs out, and not before', as
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const clock = new HandClock()
   const store = await openStore(engine, { clock })
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a', 'b')
   const task = await commitOf(session)
   // On a clock that stands still it never shows that it lives, and never comes to an end.
@@ -119,7 +119,7 @@ test('a provider out of service spends no attempt, and nothing is asked of it un
   worker.start()
   await turns()
   expect(worker.status.breaker).toMatchObject({ state: 'open', failures: 1 })
-  const other = await store.session('other')
+  const other = store.session('other')
   await appendAll(other, 'x')
   const second = await commitOf(other)
   await clock.pass(19_000)
@@ -139,7 +139,7 @@ test('a model that never answers costs its own task an attempt, and others go on
   const worker = new Worker(store, { model, attemptMs: 60_000, concurrency: 2, attempts: 2 })
   worker.start()
   await turns()
-  const other = await store.session('other')
+  const other = store.session('other')
   await appendAll(other, 'x')
   const second = await commitOf(other)
   await clock.pass(1000)
@@ -191,7 +191,7 @@ function slowlySynced(engine: Engine, meanwhile: (cursor: () => string | undefin
 
 test('a commit that another process places right behind a summary is worked on, although the feed named it before the summary was durable', async () => {
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
-  const session = await (await openStore(engine)).session('s')
+  const session = (await openStore(engine)).session('s')
   await appendAll(session, 'a')
   const tasks = [await commitOf(session)]
   const slow = slowlySynced(engine, async (cursor) => {
@@ -264,7 +264,7 @@ test('a provider whose limit is lower than was thought is asked with less', asyn
 
 test('a worker for one session leaves the others alone, also those of its name in another space', async () => {
   const { store, task } = await committed()
-  const others = [await store.session('other'), await store.in('elsewhere').session('s')]
+  const others = [store.session('other'), store.in('elsewhere').session('s')]
   for (const other of others) await appendAll(other, 'x')
   const left = await Promise.all(others.map(commitOf))
   await new Worker(store, { model: new StubModel(), session: 's' }).drain()
@@ -292,7 +292,7 @@ test('many tasks are begun again, the oldest first, at the rate that was named',
   const tasks = [task]
   for (const id of ['t', 'u']) {
     await clock.pass(1000)
-    const session = await store.session(id)
+    const session = store.session(id)
     await appendAll(session, id)
     tasks.push(await commitOf(session))
   }
@@ -338,7 +338,7 @@ test('workers that begin together share what is due, and what another one leaves
   const store = await openStore(engine)
   const tasks: Task[] = []
   for (let i = 0; i < 60; i++) {
-    const session = await store.session(`s${i}`)
+    const session = store.session(`s${i}`)
     await appendAll(session, 'a')
     tasks.push(await commitOf(session))
   }
@@ -360,7 +360,7 @@ test('a worker lets go of the messages of a task when it is done', async () => {
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine)
   for (let i = 0; i < 100; i++) {
-    const session = await store.session(`s ${i}`)
+    const session = store.session(`s ${i}`)
     await session.append({ role: 'user', content: `${i} `.repeat(50_000).slice(0, 100_000) })
     await session.commit()
   }
@@ -371,5 +371,5 @@ test('a worker lets go of the messages of a task when it is done', async () => {
   collectGarbage()
   // What it has read are ten megabytes of text.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000)
-  expect((await (await other.session('s 7')).archives()).map(({ status }) => status)).toEqual(['completed'])
+  expect((await other.session('s 7').archives()).map(({ status }) => status)).toEqual(['completed'])
 })

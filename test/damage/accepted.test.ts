@@ -25,11 +25,11 @@ async function using<T>(work: (store: Store) => Promise<T>): Promise<T> {
 
 const say = (id: string, ...texts: string[]): Promise<void> =>
   using(async (store) => {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (const text of texts) await session.append({ role: 'user', content: text })
   })
 
-const accept = (id = 'a') => using(async (store) => (await store.session(id)).acceptDamage())
+const accept = (id = 'a') => using(async (store) => store.session(id).acceptDamage())
 
 function fileOf(id = 'a', name = FIRST): string {
   return join(directory, 'store', 'sessions', journalName('default', id), name)
@@ -47,7 +47,7 @@ function harm(change: (bytes: Buffer, line: (text: string) => { from: number; to
 }
 
 async function damageOf(id = 'a'): Promise<object[]> {
-  return using(async (store) => [...(await (await store.session(id)).messages({ from: 'start', limit: 100 })).damage])
+  return using(async (store) => [...(await store.session(id).messages({ from: 'start', limit: 100 })).damage])
 }
 
 const kinds = (session?: string): Promise<string[]> =>
@@ -62,10 +62,10 @@ const statusOf = (id = 'a') => using(async (store) => (await store.list()).sessi
 describe('a session of which only a grant is left', () => {
   async function losesAll(change: Parameters<typeof harm>[0]): Promise<void> {
     await say('a', 'one', 'two', 'three')
-    await using(async (store) => (await store.session('a')).fork({ id: 'fork' }))
+    await using(async (store) => store.session('a').fork({ id: 'fork' }))
     harm(change)
     await using(async (store) => {
-      const session = await store.session('a')
+      const session = store.session('a')
       await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED' })
       await expect(session.append({ role: 'user', content: 'again' })).rejects.toMatchObject({ code: 'DAMAGED' })
       await expect(store.create({ id: 'a' })).rejects.toMatchObject({ code: 'DAMAGED' })
@@ -126,7 +126,7 @@ describe('what is lost next to an accepted loss is not accepted with it', () => 
 
   test('pages of any size report the accepted place once', async () => {
     await using(async (store) => {
-      const session = await store.session('a')
+      const session = store.session('a')
       for (const limit of [1, 2, 3, 4]) {
         const reported: object[] = []
         for (let after: string | undefined; ; ) {
@@ -143,7 +143,7 @@ describe('what is lost next to an accepted loss is not accepted with it', () => 
 
 test('a message whose newline rotted is reported at its place and can be accepted, also next to a lost copy', async () => {
   await say('a', 'one', 'two', 'three')
-  await using(async (store) => (await store.session('a')).describe({ title: 'A title' }))
+  await using(async (store) => store.session('a').describe({ title: 'A title' }))
   await say('a', 'four')
   harm((bytes, line) => {
     const { to } = line('"three"')
@@ -178,7 +178,7 @@ test('half a line of a writer that died does not keep a session damaged next to 
 
 test('zeros up to the end are one loss, which a fork reports as accepted once its origin has accepted it', async () => {
   await say('a', 'one', 'two', 'three', 'four')
-  await using(async (store) => (await store.session('a')).fork({ id: 'fork' }))
+  await using(async (store) => store.session('a').fork({ id: 'fork' }))
   await say('a', 'five')
   harm((bytes, line) => bytes.fill(0, line('"three"').from))
   expect(await accept()).toMatchObject({ duplicate: false })

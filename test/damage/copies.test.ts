@@ -72,7 +72,7 @@ async function shownOf(store: Store, id: string): Promise<unknown> {
   const grants = state.grants.map(({ session, kind, message }) => ({ session, kind, message }))
   const about = { status, title, tags, owner, metadata, policies, createdAt, deletedAt, purged, grants }
   if (status !== 'live') return about
-  const session = await store.session(id)
+  const session = store.session(id)
   const info = await session.info()
   const { status: _, ...told } = (await tellSession(info, session)) as Record<string, unknown>
   return {

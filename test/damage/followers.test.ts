@@ -25,7 +25,7 @@ async function using<T>(work: (store: Store) => Promise<T>): Promise<T> {
 }
 
 async function fill(store: Store, id: string, texts: readonly string[]): Promise<void> {
-  const session = await store.session(id)
+  const session = store.session(id)
   for (const content of texts) await session.append({ role: 'user', content })
 }
 
@@ -41,7 +41,7 @@ async function followed(store: Store, last: string, id = 'a'): Promise<{ seen: s
   let cursor = ''
   const stop = new AbortController()
   const limit = setTimeout(() => stop.abort(), 20_000)
-  for await (const change of (await store.session(id)).follow({ fromStart: true, signal: stop.signal })) {
+  for await (const change of store.session(id).follow({ fromStart: true, signal: stop.signal })) {
     cursor = change.cursor
     seen.push(...change.messages.map(({ message }) => String(message.content)))
     if (change.type === 'damage') seen.push(`damage: ${change.damage[0]?.reason}`)
@@ -54,7 +54,7 @@ async function followed(store: Store, last: string, id = 'a'): Promise<{ seen: s
 /** What comes after a cursor within a moment. */
 async function followedAfter(store: Store, after: string): Promise<number> {
   let changes = 0
-  for await (const _ of (await store.session('a')).follow({ after, signal: AbortSignal.timeout(500) })) changes++
+  for await (const _ of store.session('a').follow({ after, signal: AbortSignal.timeout(500) })) changes++
   return changes
 }
 
@@ -94,12 +94,12 @@ test('the end of the journal, which vanishes while it is followed', async () => 
     const stop = new AbortController()
     const seen: string[] = []
     const following = (async () => {
-      for await (const change of (await store.session('a')).follow({ fromStart: true, signal: stop.signal })) {
+      for await (const change of store.session('a').follow({ fromStart: true, signal: stop.signal })) {
         seen.push(...change.messages.map(({ message }) => String(message.content)))
         if (change.type === 'damage') return void seen.push(`damage: ${change.damage[0]?.reason}`)
         if (seen.at(-1) === 'fourth') {
           await truncate(path, (await readFile(path)).indexOf('"third"'))
-          await using(async (other) => (await other.session('a')).messages())
+          await using(async (other) => other.session('a').messages())
         }
       }
     })()
@@ -132,7 +132,7 @@ test('none where a session was reverted, forked, erased, and began again', async
   await using(async (store) => {
     const texts = Array.from({ length: 12 }, (_, i) => `number ${i} ${'x'.repeat(300)}`)
     await fill(store, 'a', texts)
-    const session = await store.session('a')
+    const session = store.session('a')
     const { messages } = await session.messages({ from: 'start', limit: 100 })
     await session.erase(messages[3]?.id as string)
     await session.revert(messages[5]?.id as string)

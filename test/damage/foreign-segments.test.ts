@@ -16,7 +16,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'holdfast-foreign-'))
   const store = await openStore(directory, { limits: LIMITS })
   for (const id of ['a', 'b']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (let i = 0; i < COUNT; i++) await session.append({ role: 'user', content: `from ${id}, number ${i} ${'x'.repeat(300)}` })
   }
   await store.close()
@@ -44,7 +44,7 @@ async function expectOwnOnly(store: Store): Promise<void> {
     ['a', 'from b'],
     ['b', 'from a'],
   ] as const) {
-    const session = await store.session(id)
+    const session = store.session(id)
     const { messages, damage } = await session.messages({ from: 'start', limit: 100 })
     expect(JSON.stringify(messages)).not.toContain(foreign)
     expect(messages.length).toBeGreaterThan(0)
@@ -74,12 +74,12 @@ test.each([0, 1])('segment %i, before a process opens the store', async (index) 
 
 test.each([0, 1])('segment %i, while a process has read both sessions', async (index) => {
   const store = await openStore(directory)
-  for (const id of ['a', 'b']) await (await store.session(id)).messages({ from: 'start', limit: 100 })
+  for (const id of ['a', 'b']) await store.session(id).messages({ from: 'start', limit: 100 })
   await exchange(index)
   await expectOwnOnly(store)
   await exchange(index)
   for (const id of ['a', 'b']) {
-    const { messages, damage } = await (await store.session(id)).messages({ from: 'start', limit: 100 })
+    const { messages, damage } = await store.session(id).messages({ from: 'start', limit: 100 })
     expect(messages).toHaveLength(COUNT)
     expect(damage).toEqual([])
   }

@@ -30,7 +30,7 @@ async function open(): Promise<Store> {
 
 async function write(id: string, contents: readonly string[]): Promise<void> {
   const store = await openStore(directory)
-  for (const content of contents) await (await store.session(id)).append({ role: 'user', content })
+  for (const content of contents) await store.session(id).append({ role: 'user', content })
   await store.close()
 }
 
@@ -53,10 +53,10 @@ async function swap(one: string, other: string): Promise<void> {
 test('a read reports a segment that vanished after an earlier loss was accepted', async () => {
   await write('talk', ['one', 'two', 'three'])
   await truncate(await last('talk'), 900)
-  await (await (await open()).session('talk')).acceptDamage()
+  await (await open()).session('talk').acceptDamage()
   await write('talk', ['four', 'five'])
   await rm(await last('talk'))
-  const session = await (await open()).session('talk')
+  const session = (await open()).session('talk')
   expect((await session.info()).status).toBe('damaged')
   expect((await session.messages()).damage).toContainEqual(expect.objectContaining({ reason: 'vanished', position: expect.any(Number) }))
   expect((await session.messages()).damage.some(({ accepted }) => accepted !== true)).toBe(true)
@@ -72,7 +72,7 @@ test.each([
 ])('a follower %s of a session whose files were swapped is not shown the messages of another session', async (_, options) => {
   await write('talk', ['of talk'])
   await write('other', ['of other', 'of other', 'of other', 'of other'])
-  const session = await (await open()).session('talk')
+  const session = (await open()).session('talk')
   const shown: unknown[] = []
   const over = new AbortController()
   const following = (async () => {
@@ -93,20 +93,20 @@ test.each([
 test('a follower of a session gets an error when a reader notices that its files were deleted', async () => {
   await write('talk', ['one'])
   const store = await open()
-  const changes = (await store.session('talk')).follow()
+  const changes = store.session('talk').follow()
   const told = expect(changes.next()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished' } })
   await rm(folder('talk'), { recursive: true })
-  await expect((await (await open()).session('talk')).messages()).rejects.toMatchObject({ code: 'DAMAGED' })
+  await expect((await open()).session('talk').messages()).rejects.toMatchObject({ code: 'DAMAGED' })
   await told
   // A new follower gets the error at once.
-  await expect((await store.session('talk')).follow().next()).rejects.toMatchObject({ code: 'DAMAGED' })
+  await expect(store.session('talk').follow().next()).rejects.toMatchObject({ code: 'DAMAGED' })
 })
 
 test('a process that had read what was lost continues an accepted session from what is left, like all others', async () => {
   const small = { limits: { segmentBytes: 1500 } }
   const early = await openStore(directory, small)
   stores.push(early)
-  const session = await early.session('talk')
+  const session = early.session('talk')
   await session.append({ role: 'user', content: 'first' })
   await session.describe({ title: 'Lost with its segment', metadata: { lost: true } })
   for (let i = 0; i < 6; i++) await session.append({ role: 'user', content: `${i} ${'x'.repeat(700)}` })
@@ -118,20 +118,20 @@ test('a process that had read what was lost continues an accepted session from w
   await file.close()
   const other = await openStore(directory, small)
   await acceptLoss(new Handle(other.parts, 'talk'))
-  const { metadata, title } = await (await other.session('talk')).info()
+  const { metadata, title } = await other.session('talk').info()
   await other.close()
   // As if that process had died before it made the segment of the next epoch.
   await rm(await last('talk'))
   await session.append({ role: 'user', content: 'after' })
   expect(await session.info()).toMatchObject({ metadata, title })
-  expect(await (await (await open()).session('talk')).info()).toMatchObject({ metadata, title })
+  expect(await (await open()).session('talk').info()).toMatchObject({ metadata, title })
 })
 
 test.each(['in place', 'by another file'])(
   'a process that had read only what is left reports what others wrote since and lost: %s',
   async (how) => {
     await write('talk', ['one', 'two'])
-    const reader = await (await open()).session('talk')
+    const reader = (await open()).session('talk')
     expect((await reader.messages()).messages).toHaveLength(2)
     const file = await last('talk')
     const before = await readFile(file)
@@ -150,7 +150,7 @@ test.each(['in place', 'by another file'])(
 
 test('a process that had read a segment up to where it is cut goes on where the journal does', async () => {
   await write('talk', ['one'])
-  const reader = await (await open()).session('talk')
+  const reader = (await open()).session('talk')
   expect((await reader.messages()).messages).toHaveLength(1)
   // It may write without asking which segments there are.
   await reader.append({ role: 'user', content: 'two' })
@@ -158,12 +158,12 @@ test('a process that had read a segment up to where it is cut goes on where the 
   const { length } = await readFile(first)
   const other = await openStore(directory, { limits: { segmentBytes: length + 500 } })
   const contents = ['three', 'four', 'five'].map((word) => `${word} ${'x'.repeat(400)}`)
-  for (const content of contents) await (await other.session('talk')).append({ role: 'user', content })
+  for (const content of contents) await other.session('talk').append({ role: 'user', content })
   await other.close()
   expect(await last('talk')).not.toBe(first)
   await truncate(first, length)
   await reader.append({ role: 'user', content: 'six' })
-  const read = await (await (await open()).session('talk')).messages()
+  const read = await (await open()).session('talk').messages()
   expect(read.messages.map(({ message }) => String((message as { content: string }).content).split(' ')[0])).toEqual([
     'one',
     'two',

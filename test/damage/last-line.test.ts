@@ -14,7 +14,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'holdfast-last-line-'))
   file = join(directory, 'sessions', journalName('default', 'talk'), `${'0'.repeat(16)}.jsonl`)
   const store = await openStore(directory)
-  const session = await store.session('talk')
+  const session = store.session('talk')
   for (const content of ['first', 'second', 'the last one']) await session.append({ role: 'user', content })
   await store.close()
 })
@@ -39,7 +39,7 @@ async function write(bytes: Buffer, at: number): Promise<void> {
 async function look(): Promise<{ reasons: string[]; found: string[] }> {
   const store = await openStore(directory)
   try {
-    const { damage } = await (await store.session('talk')).messages()
+    const { damage } = await store.session('talk').messages()
     const found: string[] = []
     for await (const { kind, severity } of doctor(store)) if (severity === 'damage') found.push(kind)
     return { reasons: damage.map(({ reason }) => reason), found }
@@ -51,7 +51,7 @@ async function look(): Promise<{ reasons: string[]; found: string[] }> {
 async function append(): Promise<void> {
   const store = await openStore(directory)
   try {
-    await (await store.session('talk')).append({ role: 'user', content: 'after' })
+    await store.session('talk').append({ role: 'user', content: 'after' })
   } finally {
     await store.close()
   }

@@ -30,7 +30,7 @@ async function using<T>(work: (store: Store) => Promise<T>, limits = {}): Promis
   }
 }
 
-const append = (store: Store, content: string) => store.session('a').then((session) => session.append({ role: 'user', content }))
+const append = (store: Store, content: string) => store.session('a').append({ role: 'user', content })
 
 /** Flips one bit of a text in the files of the session, or of the byte so far before it. Returns how to flip it back. */
 async function rot(text: string, before = 0): Promise<() => Promise<void>> {
@@ -52,7 +52,7 @@ async function rot(text: string, before = 0): Promise<() => Promise<void>> {
 }
 
 async function report(store: Store): Promise<{ texts: unknown[]; damage: object[]; status: string; listed: string[] }> {
-  const session = await store.session('a')
+  const session = store.session('a')
   const { messages, damage } = await session.messages({ from: 'start', limit: 100 })
   const listed = (await store.list()).sessions.map(({ status }) => status)
   return { texts: messages.map(({ message }) => message.content), damage: [...damage], status: (await session.info()).status, listed }
@@ -81,7 +81,7 @@ describe('the last message rots, and the session continues', () => {
   test('with a message, and the title had been changed before it rotted', async () => {
     await using(async (store) => {
       for (const text of ['first', 'second']) await append(store, text)
-      await (await store.session('a')).describe({ title: 'changed' })
+      await store.session('a').describe({ title: 'changed' })
     })
     await rot('second')
     await using(async (store) => {
@@ -113,7 +113,7 @@ describe('the last message rots, and the session continues', () => {
       for (const text of ['first', 'second']) await append(store, text)
     })
     await rot('second')
-    await using(async (store) => (await store.session('a')).describe({ title: 'changed' }))
+    await using(async (store) => store.session('a').describe({ title: 'changed' }))
     await using(async (store) => {
       await append(store, 'third')
       expect(await report(store)).toMatchObject({ texts: ['first', 'third'], damage: [LOST], status: 'damaged' })
@@ -139,7 +139,7 @@ describe('the last message rots, and the session continues', () => {
     }, LIMITS)
     await using(async (store) => {
       expect(await report(store)).toMatchObject({ damage: [LOST], status: 'damaged', listed: ['damaged'] })
-      const session = await store.session('a')
+      const session = store.session('a')
       const page = await session.messages({ from: 'start', limit: 5 })
       expect(page.damage).toMatchObject([LOST])
       const after = page.messages.at(-1)?.id as string
@@ -171,7 +171,7 @@ describe('the last message rots, and the session continues', () => {
     await rot('second')
     await using(async (store) => {
       await append(store, 'third')
-      const fork = await (await store.session('a')).fork({ id: 'b' })
+      const fork = await store.session('a').fork({ id: 'b' })
       await fork.append({ role: 'user', content: 'fourth' })
       const inherited = { ...LOST, session: 'a' }
       const { messages, damage } = await fork.messages({ from: 'start' })
@@ -194,11 +194,11 @@ test('a fork lacks what its origin had lost after the last message, and so does 
   await rot('first')
   await using(async (store) => {
     await append(store, 'second')
-    expect((await (await store.session('a')).window({ budget: 1000 })).damage).toMatchObject([LOST])
+    expect((await store.session('a').window({ budget: 1000 })).damage).toMatchObject([LOST])
   })
   await rot('second')
   await using(async (store) => {
-    const fork = await (await store.session('a')).fork({ id: 'b' })
+    const fork = await store.session('a').fork({ id: 'b' })
     await fork.append({ role: 'user', content: 'third' })
     expect((await fork.messages({ from: 'start' })).messages).toHaveLength(1)
   })
@@ -210,7 +210,7 @@ test('a fork that is made right after the loss reports it, and so does the docto
   })
   await rot('second')
   await using(async (store) => {
-    const fork = await (await store.session('a')).fork({ id: 'b' })
+    const fork = await store.session('a').fork({ id: 'b' })
     const inherited = [{ ...LOST, session: 'a' }]
     expect((await fork.messages({ from: 'start' })).damage).toMatchObject(inherited)
     expect((await fork.messages({ from: 'end' })).damage).toMatchObject(inherited)
@@ -242,7 +242,7 @@ test('nothing is missed of a session that was purged', async () => {
   })
   await rot('second')
   await using(async (store) => {
-    await (await store.session('a')).delete()
+    await store.session('a').delete()
     for await (const _ of store.purge({ olderThanMs: 0 }));
     expect(await findingsOf(store)).toEqual([])
   })

@@ -17,7 +17,7 @@ const folderOf = (): string => join(directory, 'sessions', journalName('default'
 
 async function append(content: string): Promise<void> {
   await using store = await openStore(directory, { limits: { segmentBytes: 2000 } })
-  await (await store.session('a')).append({ role: 'user', content })
+  await store.session('a').append({ role: 'user', content })
 }
 
 async function report(): Promise<{
@@ -27,7 +27,7 @@ async function report(): Promise<{
   readonly found: string[]
 }> {
   await using store = await openStore(directory)
-  const session = await store.session('a')
+  const session = store.session('a')
   const { messages, damage } = await session.messages({ from: 'start', limit: 100 })
   const found: string[] = []
   for await (const { severity, kind } of doctor(store)) if (severity === 'damage') found.push(kind)

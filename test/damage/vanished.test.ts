@@ -47,8 +47,8 @@ async function last(id: string): Promise<string> {
 /** A session with some messages, and one beside it that nothing happens to. */
 async function sample(count = 7): Promise<void> {
   const store = await openStore(directory)
-  for (let i = 0; i < count; i++) await (await store.session('talk')).append({ role: 'user', content: `message ${i}` }, { ids: [`m${i}`] })
-  await (await store.session('other')).append({ role: 'user', content: 'beside it' })
+  for (let i = 0; i < count; i++) await store.session('talk').append({ role: 'user', content: `message ${i}` }, { ids: [`m${i}`] })
+  await store.session('other').append({ role: 'user', content: 'beside it' })
   await store.close()
 }
 
@@ -99,7 +99,7 @@ test('a journal whose files are all empty, however many there are, is no purged 
   const bytes = (await readFile(await last('talk'))).length
   await truncate(await last('talk'), 0)
   await writeFile(join(folder('talk'), `${String(bytes).padStart(16, '0')}.jsonl`), '')
-  const session = await (await open()).session('talk')
+  const session = (await open()).session('talk')
   await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished', from: 0 } })
   await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
   // Nothing was placed there that would hide the loss.
@@ -110,7 +110,7 @@ test('an empty file with the name of a later epoch hides no loss', async () => {
   await sample()
   await truncate(await last('talk'), 900)
   await writeFile(join(folder('talk'), '0000004294967296.jsonl'), '')
-  const session = await (await open()).session('talk')
+  const session = (await open()).session('talk')
   expect(await session.info()).toMatchObject({ status: 'damaged' })
   await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED', outcome: 'none' })
 })
@@ -122,7 +122,7 @@ describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
   })
 
   test('is reported by every read, and no read takes it for a new session', async () => {
-    const session = await (await open()).session('talk')
+    const session = (await open()).session('talk')
     if (left === 'nothing') await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished' } })
     else expect((await session.messages()).messages).toHaveLength(left)
     if (left !== 'nothing') expect(await session.info()).toMatchObject({ status: 'damaged' })
@@ -135,7 +135,7 @@ describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
 
   test('refuses appends with DAMAGED and stays as it is', async () => {
     const store = await open()
-    const session = await store.session('talk')
+    const session = store.session('talk')
     const refusal = { code: 'DAMAGED', retryable: false, outcome: 'none', details: { reason: 'vanished' } }
     await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject(refusal)
     await expect(session.describe({ title: 'more' })).rejects.toMatchObject(refusal)
@@ -151,19 +151,19 @@ describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
   })
 
   test('continues once the damage is accepted, and keeps reporting the gap as accepted', async () => {
-    const session = await (await open()).session('talk')
+    const session = (await open()).session('talk')
     const { accepted, duplicate } = await session.acceptDamage()
     expect(duplicate).toBe(false)
     expect(accepted).toMatchObject([{ reason: 'vanished', accepted: true }])
     const { id } = await session.append({ role: 'user', content: 'after' })
     const again = await openStore(directory)
     stores.push(again)
-    const { messages } = await (await again.session('talk')).messages()
+    const { messages } = await again.session('talk').messages()
     expect(messages).toHaveLength((left === 'nothing' ? 0 : left) + 1)
     expect(messages.at(-1)).toMatchObject({ id, message: { content: 'after' } })
-    expect(await (await again.session('talk')).info()).toMatchObject({ id: 'talk', status: 'ok' })
+    expect(await again.session('talk').info()).toMatchObject({ id: 'talk', status: 'ok' })
     expect(await findings(again)).toEqual([])
-    expect(await (await again.session('talk')).acceptDamage()).toMatchObject({ duplicate: true })
+    expect(await again.session('talk').acceptDamage()).toMatchObject({ duplicate: true })
   })
 
   test('is accepted by a repair', async () => {
@@ -171,7 +171,7 @@ describe.each(HARMS)('a journal that is $name', ({ harm, left }) => {
     const found = []
     for await (const finding of doctor(store, { session: 'talk' })) found.push(finding)
     expect(await repairSession(store, 'talk', found)).toEqual([])
-    await (await store.session('talk')).append({ role: 'user', content: 'after' })
+    await store.session('talk').append({ role: 'user', content: 'after' })
     expect(await findings(store)).toEqual([])
   })
 })
@@ -191,7 +191,7 @@ describe('while the store is open', () => {
     ],
   ])('a journal that is %s is noticed by its next reader and its next writer', async (_, harm) => {
     const store = await open()
-    const session = await store.session('talk')
+    const session = store.session('talk')
     for (let i = 0; i < 3; i++) await session.append({ role: 'user', content: `message ${i}` })
     await harm()
     await expect(session.append({ role: 'user', content: 'lost?' })).rejects.toMatchObject({ code: 'DAMAGED' })
@@ -210,7 +210,7 @@ test('two journals that were swapped are damaged, and neither shows the messages
   await rename(aside, folder('other'))
   const store = await open()
   for (const id of ['talk', 'other']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED' })
     await expect(session.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED' })
     expect((await store.search('message', { session: id })).damage).toMatchObject([{ session: id, reason: 'identity' }])
@@ -221,13 +221,13 @@ test('two journals that were swapped are damaged, and neither shows the messages
 
 test('the first segments of a journal that were deleted are missed', async () => {
   const store = await openStore(directory, { limits: { segmentBytes: 2000 } } as never)
-  const session = await store.session('talk')
+  const session = store.session('talk')
   for (let i = 0; i < 100; i++) await session.append({ role: 'user', content: `message ${i} ${'x'.repeat(8000)}` })
   await store.close()
   const [first] = await segments('talk')
   expect((await segments('talk')).length).toBeGreaterThan(1)
   await rm(first as string)
-  const again = await (await open()).session('talk')
+  const again = (await open()).session('talk')
   await expect(again.append({ role: 'user', content: 'more' })).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'vanished' } })
   await again.acceptDamage()
   await again.append({ role: 'user', content: 'more' })
@@ -236,8 +236,7 @@ test('the first segments of a journal that were deleted are missed', async () =>
 test('two encrypted journals that were swapped are damaged by their identity, and cannot be accepted', async () => {
   const encryption = { masterKey: '11'.repeat(32) }
   const before = await openStore(directory, { encryption })
-  for (const id of ['talk', 'other'])
-    for (let i = 0; i < 3; i++) await (await before.session(id)).append({ role: 'user', content: `${id} ${i}` })
+  for (const id of ['talk', 'other']) for (let i = 0; i < 3; i++) await before.session(id).append({ role: 'user', content: `${id} ${i}` })
   await before.close()
   const [one, two] = [await last('talk'), await last('other')]
   await rename(one, `${one}.aside`)
@@ -245,7 +244,7 @@ test('two encrypted journals that were swapped are damaged by their identity, an
   await rename(`${one}.aside`, two)
   const store = await open({ encryption })
   for (const id of ['talk', 'other']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     await expect(session.messages()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'identity' } })
     await expect(session.acceptDamage()).rejects.toMatchObject({ code: 'DAMAGED', details: { reason: 'identity' } })
   }
@@ -253,7 +252,7 @@ test('two encrypted journals that were swapped are damaged by their identity, an
 
 test('the doctor finds what vanished from an encrypted journal, also without the key', async () => {
   const before = await openStore(directory, { encryption: { masterKey: '11'.repeat(32) } })
-  for (let i = 0; i < 3; i++) await (await before.session('talk')).append({ role: 'user', content: `${i}` })
+  for (let i = 0; i < 3; i++) await before.session('talk').append({ role: 'user', content: `${i}` })
   await before.close()
   const bytes = await readFile(await last('talk'))
   // At the end of a line: what is left looks whole.
@@ -269,7 +268,7 @@ test.each(['holdfast.json', 'reserve', 'watermarks'])('a pipe in the place of %s
   execFileSync('mkfifo', [file])
   const read = openStore(directory).then(async (store) => {
     stores.push(store)
-    return (await (await store.session('talk')).messages()).messages.length
+    return (await store.session('talk').messages()).messages.length
   })
   if (place === 'holdfast.json') await expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   else expect(await read).toBe(7)
@@ -278,18 +277,18 @@ test.each(['holdfast.json', 'reserve', 'watermarks'])('a pipe in the place of %s
 test('a purge keeps a session whose forks were forgotten with an accepted loss', async () => {
   await sample()
   const store = await open()
-  const fork = await (await store.session('talk')).fork({ id: 'fork', at: 'm1' })
+  const fork = await store.session('talk').fork({ id: 'fork', at: 'm1' })
   await fork.append({ role: 'user', content: 'its own' })
   await store.close()
   await truncate(await last('talk'), 1000)
   const after = await open()
-  const session = await after.session('talk')
+  const session = after.session('talk')
   await session.acceptDamage()
   await session.delete()
   const purged: unknown[] = []
   for await (const one of after.purge({ olderThanMs: 0 })) purged.push(one)
   expect(purged).toMatchObject([{ session: 'talk', action: 'kept' }])
-  expect((await (await after.session('fork')).messages()).messages.map(({ message }) => message.content)).toEqual([
+  expect((await after.session('fork').messages()).messages.map(({ message }) => message.content)).toEqual([
     'message 0',
     'message 1',
     'its own',
@@ -299,16 +298,15 @@ test('a purge keeps a session whose forks were forgotten with an accepted loss',
 describe('no alarm is raised for', () => {
   test('several stores that write to one session in turn', async () => {
     const [a, b] = [await open(), await open()]
-    for (let i = 0; i < 20; i++)
-      for (const store of [a, b]) await (await store.session('talk')).append({ role: 'user', content: `message ${i}` })
+    for (let i = 0; i < 20; i++) for (const store of [a, b]) await store.session('talk').append({ role: 'user', content: `message ${i}` })
     await a.close()
     expect(await findings(b)).toEqual([])
-    expect((await (await (await open()).session('talk')).info()).status).toBe('ok')
+    expect((await (await open()).session('talk').info()).status).toBe('ok')
   })
 
   test('a copy of the store, taken while it is used, and a copy put in its place', async () => {
     const store = await open()
-    const session = await store.session('talk')
+    const session = store.session('talk')
     await session.append({ role: 'user', content: 'before the copy' })
     await new Promise((resolve) => setTimeout(resolve, 1200))
     const copy = `${directory}-copy`
@@ -316,26 +314,26 @@ describe('no alarm is raised for', () => {
     await session.append({ role: 'user', content: 'after the copy' })
     await store.close()
     const copied = await openStore(copy)
-    await (await copied.session('talk')).append({ role: 'user', content: 'in the copy' })
+    await copied.session('talk').append({ role: 'user', content: 'in the copy' })
     expect(await findings(copied)).toEqual([])
     await copied.close()
     await rm(directory, { recursive: true })
     await cp(copy, directory, { recursive: true })
     await rm(copy, { recursive: true })
-    await (await (await open()).session('talk')).append({ role: 'user', content: 'put back' })
+    await (await open()).session('talk').append({ role: 'user', content: 'put back' })
   })
 
   test('a session that is deleted, purged and created again', async () => {
     await sample()
     const store = await open()
-    await (await store.session('talk')).delete()
+    await store.session('talk').delete()
     for await (const _ of store.purge({ olderThanMs: 0 }));
     await store.create({ id: 'talk' })
-    await (await store.session('talk')).append({ role: 'user', content: 'again' })
+    await store.session('talk').append({ role: 'user', content: 'again' })
     await store.close()
     const again = await open()
     expect(await findings(again)).toEqual([])
-    expect((await (await again.session('talk')).messages()).messages).toHaveLength(1)
+    expect((await again.session('talk').messages()).messages).toHaveLength(1)
   })
 })
 
@@ -381,7 +379,7 @@ describe('with a catalog that knows the sessions from before', () => {
     const other = await open()
     await other.list()
     await rm(folder('other'), { recursive: true })
-    await expect((await (await open()).session('other')).messages()).rejects.toMatchObject({ code: 'DAMAGED' })
+    await expect((await open()).session('other').messages()).rejects.toMatchObject({ code: 'DAMAGED' })
     expect((await other.stats()).sessions).toMatchObject({ damaged: 1 })
   })
 })

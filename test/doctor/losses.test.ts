@@ -24,7 +24,7 @@ async function talk(content: string): Promise<Harmed> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-losses-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const store = await openStore(directory)
-  for (let i = 0; i < 6; i++) await (await store.session('talk')).append({ role: 'user', content })
+  for (let i = 0; i < 6; i++) await store.session('talk').append({ role: 'user', content })
   await store.close()
   const folder = join(directory, 'sessions', journalName('default', 'talk'))
   const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
@@ -53,7 +53,7 @@ function examine(harmed: Harmed): Promise<Finding[]> {
 }
 
 function accept(harmed: Harmed): Promise<unknown> {
-  return withStore(harmed, async (store) => (await store.session('talk')).acceptDamage())
+  return withStore(harmed, async (store) => store.session('talk').acceptDamage())
 }
 
 test('half a line that a cut left is no finding, before the loss is accepted and after', async () => {
@@ -85,7 +85,7 @@ test('half a line of a writer that died is a note in a journal that lost nothing
 
 test('zeros over a message stay damage after the session went on in later segments: the record after it knew it', async () => {
   const harmed = await talk('short')
-  await withStore(harmed, async (store) => (await store.session('talk')).describe({ title: 'A title' }))
+  await withStore(harmed, async (store) => store.session('talk').describe({ title: 'A title' }))
   const [{ path } = expect.fail()] = harmed.segments
   const bytes = readFileSync(path)
   const start = bytes.lastIndexOf('{"v":', bytes.lastIndexOf('"short"'))
@@ -93,7 +93,7 @@ test('zeros over a message stay damage after the session went on in later segmen
   const lostPage = [{ kind: 'lost-page', segment: 0, offset: start }]
   expect(await examine(harmed)).toMatchObject(lostPage)
   await withStore(harmed, async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     for (let i = 0; i < 12; i++) await session.append({ role: 'user', content: LONG })
   })
   expect(readdirSync(dirname(path)).filter((name) => name.endsWith('.jsonl')).length).toBeGreaterThan(1)
@@ -106,7 +106,7 @@ test('a deleted last segment has vanished from its own file, and an accepted los
   expect(last.first).toBeGreaterThan(0)
   rmSync(last.path)
   expect(await examine(harmed)).toMatchObject([{ kind: 'vanished', segment: last.first, offset: 0, length: last.size }])
-  const reports = await withStore(harmed, async (store) => (await store.session('talk')).damage())
+  const reports = await withStore(harmed, async (store) => store.session('talk').damage())
   const before = harmed.segments.at(-2) ?? expect.fail()
   expect(reports).toEqual([{ segment: before.first, offset: before.size, length: last.size, kind: 'vanished' }])
   await accept(harmed)
@@ -131,7 +131,7 @@ test('errors and findings about a loss name commands that can be typed as they a
   const ways = '`holdfast restore-backup <backup> --session talk`, or run `holdfast accept-damage talk` to continue without them.'
   expect((await examine(harmed))[0]?.action).toContain(ways)
   await withStore(harmed, async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     await expect(session.messages()).rejects.toThrow(ways)
     await expect(session.append({ role: 'user', content: 'x' })).rejects.toThrow(ways)
   })
@@ -141,7 +141,7 @@ test('an append whose file was cut under an open store names the session in the 
   const harmed = await talk('short')
   const [{ path, size } = expect.fail()] = harmed.segments
   await withStore(harmed, async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     await session.append({ role: 'user', content: 'x' })
     truncateSync(path, size - 40)
     await expect(session.append({ role: 'user', content: 'y' })).rejects.toThrow('`holdfast accept-damage talk`')
@@ -162,7 +162,7 @@ test('the doctor has a note if the watermarks were deleted, but not while they m
   expect(await kinds(0)).toEqual([])
   expect(await kinds(60_000)).toEqual(['no-watermarks'])
   const store = await openStore(directory)
-  await (await store.session('talk')).append({ role: 'user', content: 'more' })
+  await store.session('talk').append({ role: 'user', content: 'more' })
   await store.close()
   expect(await kinds(60_000)).toEqual([])
 })

@@ -209,7 +209,7 @@ const NOTES: readonly Plant[] = [
     plant: async (disk) => {
       append(disk, 'restored', Buffer.from(' \n{"v":1,"id":"r9'))
       const store = await openOn(disk, 1_000_000)
-      await (await store.session('restored')).append({ role: 'user', content: 'next' })
+      await store.session('restored').append({ role: 'user', content: 'next' })
       await store.close()
     },
     found: ['torn restored 2'],
@@ -353,7 +353,7 @@ async function loseSecondCopy(disk: MemoryDisk, id: string): Promise<void> {
 /** A later record, which shows that nothing is missing before it. */
 async function writeAfter(disk: MemoryDisk, id: string): Promise<void> {
   const store = await openOn(disk, 1_000_000)
-  await (await store.session(id)).putEntries([{ channel: 'c', key: 'k', value: 1 }])
+  await store.session(id).putEntries([{ channel: 'c', key: 'k', value: 1 }])
   await store.close()
 }
 
@@ -392,7 +392,7 @@ test.each(PIECES)('reads report no damage, like the doctor, of $name', async ({ 
   await plant(disk)
   const store = await openOn(disk, 1_000_000)
   const [, id = ''] = found[0]?.split(' ') ?? []
-  const session = await store.session(id)
+  const session = store.session(id)
   expect((await session.messages()).damage).toEqual([])
   expect((await session.info()).status).toBe('ok')
   await store.close()

@@ -64,21 +64,21 @@ export async function makeStore(): Promise<Files> {
   const disk = new MemoryDisk()
   const store = await openOn(disk, 900)
   await talk(store, 'talk')
-  const parent = await store.session('talk')
+  const parent = store.session('talk')
   await parent.fork({ id: 'fork', at: 'talk 3' })
   const fork = await talk(store, 'fork')
   await fork.fork({ id: 'fork of fork', at: 'talk 1' })
   await (await parent.child({ id: 'child' })).append({ role: 'user', content: 'task' })
   await parent.delete()
   await talk(store, 'restored')
-  const restored = await store.session('restored')
+  const restored = store.session('restored')
   await restored.delete()
   await restored.restore()
   await talk(store, 'again')
-  await (await store.session('again')).delete()
+  await store.session('again').delete()
   await store.create({ id: 'again', title: 'Anew' })
   await talk(store, 'purged')
-  await (await store.session('purged')).delete()
+  await store.session('purged').delete()
   for await (const _ of store.purge({ olderThanMs: 0 }));
   await talk(store, 'again')
   await carry(store, disk)
@@ -91,7 +91,7 @@ export async function makeStore(): Promise<Files> {
 export async function makeSmallStore(): Promise<Files> {
   const disk = new MemoryDisk()
   const store = await openOn(disk, 1)
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: 'one' }, { ids: ['m1'], key: 'k' })
   await session.fork({ id: 'f' })
   await session.describe({ title: 'Title' })
@@ -101,7 +101,7 @@ export async function makeSmallStore(): Promise<Files> {
 
 /** Messages with and without ids, a revert, a branch, an undo, snapshots, entries, descriptions: all that a session can hold. */
 export async function talk(store: Store, id: string) {
-  const session = await store.session(id)
+  const session = store.session(id)
   for (let i = 0; i < 4; i++)
     await session.append({ role: 'user', content: `message ${i}` }, { ids: [`${id} ${i}`], key: `${id} key ${i}` })
   await session.snapshot('early')
@@ -122,7 +122,7 @@ export async function talk(store: Store, id: string) {
 
 /** A session whose sync failed once: its last lines stand in two segments. */
 async function carry(store: Store, disk: MemoryDisk): Promise<void> {
-  const session = await store.session('carried')
+  const session = store.session('carried')
   await session.append({ role: 'user', content: 'synced' })
   disk.failSyncs = 1
   await session.append({ role: 'user', content: 'not synced' }, { ids: ['n'] }).catch((error: unknown) => {

@@ -30,13 +30,13 @@ async function fill(store: Store): Promise<void> {
 }
 
 async function contents(store: Store, id = 's'): Promise<unknown[]> {
-  const { messages } = await (await store.session(id)).messages({ from: 'start' })
+  const { messages } = await store.session(id).messages({ from: 'start' })
   return messages.map(({ message }) => (message as { content: unknown }).content)
 }
 
 async function segmentsOf(options: OpenOptions): Promise<number> {
   const store = await openStore('memory:', { ...options, limits: { segmentBytes: 32 * 1024 } })
-  const session = await store.session('s')
+  const session = store.session('s')
   for (let i = 0; i < 300; i++) await session.append({ role: 'user', content: 'x'.repeat(1000) })
   const segments = await store.parts.engine.journal(store.parts.engine.name('default', 's')).segments()
   await store.close()
@@ -67,7 +67,7 @@ test('nothing that was said, nor a title, a tag or a digest of it, can be read w
 
   const again = await directory().open({ encryption })
   expect(await contents(again)).toEqual(before)
-  const session = await again.session('s')
+  const session = again.session('s')
   expect((await session.append({ id: 'm1', role: 'user', content: 'I live in Ypsilanti' })).duplicate).toBe(true)
   await expect(session.append({ id: 'm1', role: 'user', content: 'elsewhere' })).rejects.toMatchObject({ code: 'CONFLICT' })
   expect(await kinds(again)).toEqual([])
@@ -76,7 +76,7 @@ test('nothing that was said, nor a title, a tag or a digest of it, can be read w
 test('a fork reads what it inherited with its parent’s key, and goes on with its own', async () => {
   const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
   await fill(store)
-  const fork = await (await store.session('s')).fork({ id: 'f', at: 'm3' })
+  const fork = await store.session('s').fork({ id: 'f', at: 'm3' })
   await fork.append({ role: 'user', content: 'on my own' })
   const again = await directory().open({ encryption })
   expect(await contents(again, 'f')).toEqual(['I live in Ypsilanti', 'Wolpertinger one', 'Wolpertinger two', 'on my own'])
@@ -94,7 +94,7 @@ test('without the master key nothing is read, overwritten or begun; it is never 
   await fill(await directory().open({ encryption, limits: { segmentBytes: 1500 } }))
   const locked = await directory().open()
   const no = { code: 'UNREADABLE', details: { reason: 'no master key' } }
-  const session = await locked.session('s')
+  const session = locked.session('s')
   await expect(session.messages()).rejects.toMatchObject(no)
   await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject(no)
   await expect(session.delete()).rejects.toMatchObject(no)
@@ -117,13 +117,13 @@ test('a segment gone from the middle is damage also without the master key', asy
 
 test('what was written before a store was encrypted stays as it is, and everything behind it is sealed', async () => {
   const plain = await directory().open({ limits: { segmentBytes: 1500 } })
-  const before = await plain.session('s')
+  const before = plain.session('s')
   for (let i = 0; i < 10; i++) await before.append({ id: `p${i}`, role: 'user', content: `plain ${i}` })
   await plain.close()
   const store = await directory().open({ encryption, limits: { segmentBytes: 1500 } })
-  const session = await store.session('s')
+  const session = store.session('s')
   for (let i = 0; i < 10; i++) await session.append({ id: `s${i}`, role: 'user', content: `Quagmire ${i}` })
-  const again = await (await directory().open({ encryption })).session('s')
+  const again = (await directory().open({ encryption })).session('s')
   expect((await again.append({ id: 'p3', role: 'user', content: 'plain 3' })).duplicate).toBe(true)
   expect((await again.append({ id: 's3', role: 'user', content: 'Quagmire 3' })).duplicate).toBe(true)
   expect((await again.messages()).messages).toHaveLength(20)
@@ -134,7 +134,7 @@ test('what was written before a store was encrypted stays as it is, and everythi
 test('keys are wrapped anew by another master key, and the former one opens nothing any more', async () => {
   const store = await directory().open({ encryption })
   await fill(store)
-  await (await store.session('other')).append({ role: 'user', content: 'x' })
+  await store.session('other').append({ role: 'user', content: 'x' })
   await store.close()
   const next = newMasterKey()
   const both = await directory().open({ encryption: { masterKey: next, formerKeys: [masterKey] } })
@@ -147,7 +147,7 @@ test('keys are wrapped anew by another master key, and the former one opens noth
 test('a session whose key was destroyed can be read by nobody, and the others as before', async () => {
   const store = await directory().open({ encryption })
   await fill(store)
-  await (await store.session('other')).append({ role: 'user', content: 'stays' })
+  await store.session('other').append({ role: 'user', content: 'stays' })
   expect(await store.destroyKey('s')).toBe(true)
   await expect(contents(store)).rejects.toMatchObject({ code: 'UNREADABLE', details: { reason: 'no session key' } })
   await store.close()
@@ -213,13 +213,13 @@ test('where another process has destroyed the key of a session, lists and search
 test('a line that was put elsewhere, or changed with its checksum, is damage: it was not sealed for that place', async () => {
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { encryption })
-  await (await store.session('a')).append({ role: 'user', content: 'one' })
+  await store.session('a').append({ role: 'user', content: 'one' })
   const from = engine.journal(engine.name('default', 'a'))
   const chunk = await from.read(0, 0)
   const bytes = Buffer.concat((chunk?.lines ?? []).flatMap((line) => [Buffer.from(line.bytes), Buffer.from('\n')]))
   const to = engine.journal(engine.name('default', 'b'))
   await to.append(0, 0, bytes)
-  const b = await (await openStore(engine, { encryption })).session('b')
+  const b = (await openStore(engine, { encryption })).session('b')
   await expect(b.messages()).rejects.toMatchObject({ code: 'DAMAGED' })
 })
 
@@ -253,7 +253,7 @@ test('of several messages, one that somebody without the key has put in the open
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { encryption })
   const said = ['one', 'two'].map((content) => ({ role: 'user', content }))
-  await (await store.session('a')).append(said)
+  await store.session('a').append(said)
   const journal = engine.journal(engine.name('default', 'a'))
   const [line] = ((await journal.read(0, 0))?.lines ?? []).filter(({ bytes }) => Buffer.from(bytes).includes('messages.appended'))
   const text = Buffer.from(line?.bytes ?? []).toString()
@@ -262,6 +262,6 @@ test('of several messages, one that somebody without the key has put in the open
   const body = Buffer.from(text.replace(`"${sealed}"`, forged).replace(/,"crc":"[0-9a-f]{8}"\}$/, ''))
   const bytes = Buffer.from(`${body},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}`)
   expect(await journal.overwrite(0, line?.at as number, line?.bytes as Uint8Array, bytes)).toBe(true)
-  const { messages } = await (await (await openStore(engine, { encryption })).session('a')).messages()
+  const { messages } = await (await openStore(engine, { encryption })).session('a').messages()
   expect(JSON.stringify(messages)).not.toContain('forged')
 })

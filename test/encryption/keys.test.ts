@@ -11,7 +11,7 @@ const masterKey = newMasterKey()
 const encryption = { masterKey }
 
 async function contents(store: Store, id = 's'): Promise<unknown[]> {
-  const { messages } = await (await store.session(id)).messages()
+  const { messages } = await store.session(id).messages()
   return messages.map(({ message }) => message.content)
 }
 
@@ -21,7 +21,7 @@ const turning = { masterKey: next, formerKeys: [masterKey] }
 /** Three sessions, of which the key of one was destroyed. */
 async function threeSessions(): Promise<void> {
   const store = await directory().open({ encryption })
-  for (const id of ['a', 'b', 'gone']) await (await store.session(id)).append({ role: 'user', content: id })
+  for (const id of ['a', 'b', 'gone']) await store.session(id).append({ role: 'user', content: id })
   await store.destroyKey('gone')
   await store.close()
 }
@@ -29,7 +29,7 @@ async function threeSessions(): Promise<void> {
 async function expectTurned(): Promise<void> {
   const store = await directory().open({ encryption: { masterKey: next } })
   for (const id of ['a', 'b']) expect(await contents(store, id)).toEqual([id])
-  const gone = await store.session('gone')
+  const gone = store.session('gone')
   await expect(gone.messages()).rejects.toMatchObject({ details: { reason: 'no session key' } })
   await expect(gone.append({ role: 'user', content: 'x' })).rejects.toMatchObject({ details: { reason: 'no session key' } })
   await store.close()
@@ -80,7 +80,7 @@ test('whoever dies at any write of destroying a key leaves it whole or half, and
   for (let write = 1; ; write++) {
     await directory().empty()
     const store = await directory().open({ encryption })
-    await (await store.session('s')).append({ role: 'user', content: 'x' })
+    await store.session('s').append({ role: 'user', content: 'x' })
     await store.close()
     const { wrap, hasDied } = dyingAt(write)
     const dying = await directory().open({ encryption, wrap })

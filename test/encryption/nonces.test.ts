@@ -39,7 +39,7 @@ test('no nonce comes again with another text: not after a crash, nor in a fork, 
   const options = { encryption, limits: { segmentBytes: 4000 } }
   const write = async (directory: string, round: number): Promise<void> => {
     const store = await openStore(directory, options)
-    const session = await store.session('s')
+    const session = store.session('s')
     for (let i = 0; i < 30; i++)
       await session.append([
         { role: 'user', content: `${i}` },
@@ -67,8 +67,8 @@ test('no nonce comes again with another text: not after a crash, nor in a fork, 
 test('a backup has no key: what was destroyed cannot be read in it either, by nobody who still has the master key', async () => {
   const { first, backup, keys, second } = await places()
   const store = await openStore(first, { encryption })
-  await (await store.session('gone')).append({ role: 'user', content: 'x' })
-  await (await store.session('kept')).append({ role: 'user', content: 'y' })
+  await store.session('gone').append({ role: 'user', content: 'x' })
+  await store.session('kept').append({ role: 'user', content: 'y' })
   await backUp(first, backup)
   expect(await store.destroyKey('gone')).toBe(true)
   await backUp(first, keys, { part: 'keys' })
@@ -76,6 +76,6 @@ test('a backup has no key: what was destroyed cannot be read in it either, by no
   await restoreBackup(backup, second, { keys })
   const restored = await openStore(second, { encryption })
   onTestFinished(() => restored.close())
-  await expect((await restored.session('gone')).messages()).rejects.toMatchObject({ details: { reason: 'no session key' } })
-  expect((await (await restored.session('kept')).messages()).messages).toHaveLength(1)
+  await expect(restored.session('gone').messages()).rejects.toMatchObject({ details: { reason: 'no session key' } })
+  expect((await restored.session('kept').messages()).messages).toHaveLength(1)
 })

@@ -47,7 +47,7 @@ test('whoever carries a line that is erased meanwhile, and dies before he looks 
       },
     })),
   })
-  const session = await eraser.session('s')
+  const session = eraser.session('s')
   await session.append({ id: 'm', role: 'user', content: 'Xanadu-4711' })
   await session.append({ id: 'n', role: 'user', content: 'stays' })
   let fails = true
@@ -69,7 +69,7 @@ test('whoever carries a line that is erased meanwhile, and dies before he looks 
     })),
   })
   const erasing = session.erase('m')
-  const other = await carrier.session('s')
+  const other = carrier.session('s')
   await expect(other.append({ id: 'x', role: 'user', content: 'unknown' })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   void other.append({ id: 'y', role: 'user', content: 'never' })
   await erasing

@@ -87,7 +87,7 @@ test('nothing of an erased message is left in any file, and everything else is a
   )
   expect(await session.revisions('m')).toMatchObject([{ id: 'm', erased: true, message: TOMBSTONE }])
   for (const id of ['early', 'f', 'ff']) {
-    const fork = await store.session(id)
+    const fork = store.session(id)
     expect(await fork.message('m')).toMatchObject({ erased: true, message: TOMBSTONE })
     expect((await fork.message('z'))?.message).toEqual({ id: 'z', role: 'assistant', content: 'last of the batch' })
   }
@@ -112,7 +112,7 @@ test('summaries and memories that were made from it are made anew, without it', 
   expect(archives.map(({ status }) => status)).toEqual(['completed', 'completed'])
   expect(archives[0]?.overview).toContain('first of the batch / [erased] / last of the batch')
   expect((await store.memories({ owner: 'o' })).length).toBeGreaterThan(0)
-  const { messages } = await (await store.session('f')).window({ budget: 100_000 })
+  const { messages } = await store.session('f').window({ budget: 100_000 })
   expect(JSON.stringify(messages)).not.toMatch(/Quagmire|Wolpertinger/)
   await store.search('batch')
   await store.close()
@@ -123,7 +123,7 @@ test('a window that was read before does not go on telling what another process 
   const { store, session } = await richStore()
   const other = await openStore(directory().path)
   const windows = async (): Promise<string> => {
-    const all = ['s', 'f', 'ff'].map(async (id) => (await other.session(id)).window({ budget: 100_000 }))
+    const all = ['s', 'f', 'ff'].map(async (id) => other.session(id).window({ budget: 100_000 }))
     return JSON.stringify(await Promise.all(all))
   }
   expect(await windows()).toContain('Ypsilanti')
@@ -138,7 +138,7 @@ test('in memory it is the same', async () => {
   await session.erase('m')
   let text = ''
   for await (const piece of exportFrom(store)) text += piece
-  for (const change of [session, await store.session('f')]) {
+  for (const change of [session, store.session('f')]) {
     for await (const { record } of change.follow({ fromStart: true, signal: AbortSignal.timeout(200) })) text += JSON.stringify(record)
   }
   expect(text).toContain('last of the batch')
@@ -160,7 +160,7 @@ test('erased twice it is erased once; nothing gives it content again', async () 
 
 test('a fork that is asked erases it where it was said', async () => {
   const { store, session } = await richStore()
-  await (await store.session('ff')).erase('m')
+  await store.session('ff').erase('m')
   expect(await session.message('m')).toMatchObject({ erased: true })
   expect(tracesOf(directory().path, SECRET, LATER, FORKED)).toEqual([])
   await store.close()
@@ -188,7 +188,7 @@ test('at once from several processes it is erased once, beside appends, forks an
   ])
   await drain(store)
   for (const id of ['s', 'f', 'racing 0', 'racing 1', 'racing 2']) {
-    expect(await (await store.session(id)).message('m')).toMatchObject({ erased: true, message: TOMBSTONE })
+    expect(await store.session(id).message('m')).toMatchObject({ erased: true, message: TOMBSTONE })
   }
   await store.search('batch')
   expect(await findings(store)).toEqual([])
@@ -227,7 +227,7 @@ test('copies that lost a race go too', async () => {
 
 test('a message smaller than its marker is erased too', async () => {
   const store = await openStore(directory().path)
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ id: 'm', x: 'tiny-4711' }, { key: 'k' })
   await session.append({ y: 1 })
   await session.erase('m')
@@ -257,9 +257,10 @@ test('of an owner every session goes, deleted or not; what somebody else reaches
   expect(await store.memories({ owner: 'o' })).toEqual([])
   expect((await store.list({ owner: 'o' })).sessions).toEqual([])
   await expect(session.restore()).resolves.toBeDefined()
-  expect(
-    (await (await store.session('theirs')).messages({ archived: true, limit: 100 })).messages.map(({ message }) => message.content),
-  ).toEqual([...Array.from({ length: 19 }, () => '[erased]'), 'stays too'])
+  expect((await store.session('theirs').messages({ archived: true, limit: 100 })).messages.map(({ message }) => message.content)).toEqual([
+    ...Array.from({ length: 19 }, () => '[erased]'),
+    'stays too',
+  ])
   expect((await other.messages()).messages[0]?.message.content).toBe('stays')
   expect(await findings(store)).toEqual([])
   await store.close()
@@ -269,7 +270,7 @@ test('of an owner every session goes, deleted or not; what somebody else reaches
 
 test('nothing of a session that was purged is left in any file, be it by a purge or when its time is over', async () => {
   const { store, session } = await richStore()
-  for (const id of ['ff', 'f', 'early']) await (await store.session(id)).delete()
+  for (const id of ['ff', 'f', 'early']) await store.session(id).delete()
   await session.describe({ title: 'Title-4714', addTags: ['Tag-4715'], metadata: { note: 'Note-4716' } })
   await session.delete()
   const late = await store.create({ id: 'late', title: 'Title-4718' })

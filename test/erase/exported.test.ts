@@ -20,14 +20,14 @@ test.each([0, 1, 2, 5, 20])(
   async (pieces) => {
     const path = join(directory().path, String(pieces))
     const [store, other] = [await openStore(path, { limits: { segmentBytes: 3000 } }), await openStore(path)]
-    const session = await store.session('s')
+    const session = store.session('s')
     const content = (n: number): string => (n === 20 ? SECRET : `message ${n} ${'x'.repeat(300)}`)
     for (let n = 0; n < COUNT; n++) await session.append({ id: `m${n}`, role: 'user', content: content(n) })
     await session.commit({ keep: 5 })
     const whole: string[] = []
     let erasing: Promise<unknown> | undefined
     const begin = (): void => {
-      if (whole.length >= pieces) erasing ??= other.session('s').then((one) => one.erase('m20'))
+      if (whole.length >= pieces) erasing ??= other.session('s').erase('m20')
     }
     begin()
     for await (const piece of exportFrom(store, { session: 's' })) {

@@ -15,7 +15,10 @@ test('over HTTP a message is erased by who may write to its session, and it is w
   expect((await app.send('DELETE', '/sessions/s/messages/m', { key: reader })).error).toMatchObject({ code: 'PERMISSION_DENIED' })
   await app.parts.audit.flush()
   const [day] = (await app.store.in('_store').list()).sessions.filter(({ id }) => id.startsWith('audit'))
-  const { messages } = await (await app.store.in('_store').session(day?.id ?? '')).messages()
+  const { messages } = await app.store
+    .in('_store')
+    .session(day?.id ?? '')
+    .messages()
   const deeds = messages.map(({ message }) => message.action)
   expect(deeds).toContain('DELETE /sessions/{id}/messages/{mid}')
   expect(JSON.stringify(messages)).not.toContain('Quagmire')

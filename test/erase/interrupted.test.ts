@@ -68,7 +68,7 @@ async function storeOn(path: string, disk: Disk): Promise<Store> {
 async function prepared(): Promise<string> {
   const path = join(directory().path, 'original')
   const store = await storeOn(path, unsynced)
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append([
     { id: 'a', role: 'user', content: 'first' },
     { id: 'm', role: 'user', content: SECRET },
@@ -95,7 +95,7 @@ async function killedAt(original: string, n: number): Promise<{ path: string; di
   const { disk, died } = dying(n)
   try {
     const store = await storeOn(path, disk)
-    await (await store.session('s')).erase('m')
+    await store.session('s').erase('m')
     await store.close()
   } catch {
     // It was killed.
@@ -110,11 +110,11 @@ test('killed at any step, it has not happened, or whoever opens the session next
     const { path, died } = await killedAt(original, n)
     const left = tracesOf(path, SECRET, FORKED).length > 0
     const store = await storeOn(path, unsynced)
-    const session = await store.session('s')
+    const session = store.session('s')
     const isErased = (await session.message('m'))?.erased === true
     if (isErased) {
       expect(tracesOf(path, SECRET, FORKED), `step ${n}`).toEqual([])
-      expect((await (await store.session('f')).message('m'))?.erased, `step ${n}`).toBe(true)
+      expect((await store.session('f').message('m'))?.erased, `step ${n}`).toBe(true)
       if (left) unfinished++
     } else expect((await session.message('m'))?.message.content, `step ${n}`).toContain(SECRET)
     expect((await session.messages()).messages.map(({ id }) => id).slice(0, 3)).toEqual(['a', 'm', 'z'])

@@ -56,7 +56,7 @@ async function findings(store: Store): Promise<string[]> {
 
 test('of an archive whose time is over the messages go, and what was made from them stays', async () => {
   const store = await filled()
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.fork({ id: 'f' })
   expect((await store.search('Quagmire')).hits.length).toBeGreaterThan(0)
   const before = await session.info()
@@ -67,7 +67,7 @@ test('of an archive whose time is over the messages go, and what was made from t
   const after = await session.info()
   expect([after.version, after.updatedAt, after.messageCount]).toEqual([before.version, before.updatedAt, before.messageCount])
   for (const id of ['s', 'f']) {
-    const one = await store.session(id)
+    const one = store.session(id)
     expect((await one.archives()).map(({ abstract }) => abstract)).toEqual(['Ypsilanti: 2 messages', 'Ypsilanti: 1 messages'])
     const { messages } = await one.messages({ archived: true })
     expect(messages.map((message) => [message.id, message.erased === true])).toEqual([
@@ -87,7 +87,7 @@ test('of an archive whose time is over the messages go, and what was made from t
 
 test('what a session says of itself comes first', async () => {
   const store = await filled()
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.describe({ policies: { retention: { drop_archives_after: null } } })
   expect(await drop(store)).toEqual([])
   await session.describe({ policies: { retention: { drop_archives_after: 0 } } })
@@ -96,7 +96,7 @@ test('what a session says of itself comes first', async () => {
 
 test('a message that is erased after its time was over takes with it what was made from it', async () => {
   const store = await filled()
-  const session = await store.session('s')
+  const session = store.session('s')
   await drop(store)
   expect((await session.erase('a')).duplicate).toBe(false)
   expect((await session.archives()).map(({ status, abstract }) => [status, abstract])).toEqual([
@@ -111,7 +111,7 @@ test('a message that is erased after its time was over takes with it what was ma
 
 test('one session that fails is told of, and holds up no other', async () => {
   const store = await filled()
-  const other = await store.session('t')
+  const other = store.session('t')
   await other.append({ role: 'user', content: 'Quagmire elsewhere' })
   await other.commit()
   await new Worker(store, { model: discreet }).drain()
@@ -142,7 +142,7 @@ test('whoever dies at any write of it is followed by one that brings it to its e
     await dying.close()
     const again = await directory().open()
     await drop(again)
-    expect((await (await again.session('s')).archives()).map(({ abstract }) => abstract)).toEqual([
+    expect((await again.session('s').archives()).map(({ abstract }) => abstract)).toEqual([
       'Ypsilanti: 2 messages',
       'Ypsilanti: 1 messages',
     ])

@@ -27,7 +27,7 @@ function traces(world: World): string[] {
 
 async function prepare(world: World): Promise<Store> {
   const store = await start(world)
-  const session = await store.session('s')
+  const session = store.session('s')
   await world.settle(
     session.append([
       { id: 'a', role: 'user', content: 'first' },
@@ -43,7 +43,7 @@ async function prepare(world: World): Promise<Store> {
 
 async function checkAnew(world: World, seed: number, acknowledged: boolean): Promise<boolean> {
   const store = await start(world)
-  const session = await store.session('s')
+  const session = store.session('s')
   const message = await world.settle(session.message('m'))
   const isErased = message?.erased === true
   if (acknowledged) expect(isErased, `seed ${seed}`).toBe(true)
@@ -65,9 +65,12 @@ test('whenever the power goes, it has not happened or is brought to its end, and
     const within = [10, 60, 400][seed % 3] as number
     const lossAt = world.scheduler.step + 1 + world.scheduler.random.int(within)
     let acknowledged = false
-    const erasing = (await store.session('s')).erase('m').then(() => {
-      acknowledged = true
-    })
+    const erasing = store
+      .session('s')
+      .erase('m')
+      .then(() => {
+        acknowledged = true
+      })
     erasing.catch(() => undefined)
     await world.scheduler.run({ until: () => world.scheduler.step >= lossAt || acknowledged })
     world.machine.powerLoss()
@@ -85,10 +88,13 @@ test('on a disk that fails at any call, one that is acknowledged is done, and an
     world.machine.faults.set({ ...everyCallFails(0.004), sync: 0, writeBack: 0, syncDirectory: 0 })
     const done = await world
       .settle(
-        (await store.session('s')).erase('m').then(
-          () => true,
-          () => false,
-        ),
+        store
+          .session('s')
+          .erase('m')
+          .then(
+            () => true,
+            () => false,
+          ),
       )
       .catch(() => false)
     if (done) acknowledged++

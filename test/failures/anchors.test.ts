@@ -17,7 +17,7 @@ async function say(session: Session, ...names: string[]): Promise<void> {
 }
 
 test('F23 anchors by index point elsewhere: a snapshot names its message, whatever is written, moved or replaced since', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   await say(session, 'a', 'b', 'c')
   await session.snapshot('anchor')
   await say(session, 'd', 'e')
@@ -25,7 +25,7 @@ test('F23 anchors by index point elsewhere: a snapshot names its message, whatev
   await session.revert('a')
   await say(session, 'f', 'g', 'h', 'i')
   await session.append({ content: 'anchor too' }, { ids: ['anchor'] })
-  const reopened = await (await directory().open(SMALL)).session('s')
+  const reopened = (await directory().open(SMALL)).session('s')
   await reopened.revert('anchor')
   expect(await ids(reopened)).toEqual(['a', 'b', 'c'])
   expect((await reopened.info()).snapshots).toMatchObject([{ name: 'anchor', messageCount: 3, current: true }])
@@ -34,7 +34,7 @@ test('F23 anchors by index point elsewhere: a snapshot names its message, whatev
 })
 
 test('F23 anchors by index point elsewhere: a page goes on where the one before ended, though messages came and the head moved', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   await say(session, 'a', 'b', 'c', 'd', 'e', 'f')
   const first = await session.messages({ limit: 2 })
   expect(first.messages.map(({ id }) => id)).toEqual(['e', 'f'])
@@ -50,7 +50,7 @@ test('F23 anchors by index point elsewhere: a page goes on where the one before 
 })
 
 test('F24 revert destroys the tail: every byte stays, every message can be read, and undo returns, as often as it was reverted', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   await say(session, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
   const before = await bytes()
   await session.revert('c')
@@ -70,11 +70,11 @@ test('F24 revert destroys the tail: every byte stays, every message can be read,
 })
 
 test('F24 revert destroys the tail: other content for a message leaves what it said before', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   await say(session, 'a')
   for (const n of [1, 2, 3]) await session.replace('a', { content: n })
   await say(session, 'b', 'c', 'd', 'e', 'f', 'g')
-  const reopened = await (await directory().open(SMALL)).session('s')
+  const reopened = (await directory().open(SMALL)).session('s')
   expect((await reopened.revisions('a')).map(({ message }) => message.content)).toEqual(['a '.repeat(40), 1, 2, 3])
 })
 

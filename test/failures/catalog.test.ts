@@ -46,7 +46,7 @@ async function open(at = directory): Promise<Store> {
 }
 
 async function fill(store: Store, ...ids: string[]): Promise<void> {
-  for (const id of ids) await (await store.session(id)).append({ id: `m ${id}`, role: 'user', content: `needle of ${id}` })
+  for (const id of ids) await store.session(id).append({ id: `m ${id}`, role: 'user', content: `needle of ${id}` })
 }
 
 async function listed(store: Store): Promise<string[]> {
@@ -108,7 +108,7 @@ test('F32 slow listing: a list reads what has changed, and not every session aga
   expect(first.calls).toBeGreaterThan(400)
   const second = await disk.during(() => store.list())
   expect(second.calls).toBeLessThan(10)
-  await (await store.session('session 7')).describe({ title: 'changed' })
+  await store.session('session 7').describe({ title: 'changed' })
   let shown: unknown
   const third = await disk.during(async () => {
     shown = (await store.list({ limit: 1 })).sessions[0]
@@ -190,14 +190,14 @@ describe('F34 index and data disagree: the catalog is made anew, never trusted',
     await fill(store, 'a')
     const backup = join(parent, 'backup')
     cpSync(join(directory, 'sessions'), backup, { recursive: true })
-    const session = await store.session('a')
+    const session = store.session('a')
     await session.append({ id: 'lost', content: 'needle that is lost' })
     expect(await found(store)).toEqual(['lost', 'm a'])
     await store.close()
     rmSync(join(directory, 'sessions'), { recursive: true })
     cpSync(backup, join(directory, 'sessions'), { recursive: true })
     const again = await open()
-    const old = await again.session('a')
+    const old = again.session('a')
     const message = { id: 'new', content: 'another needle, which is quite a bit longer than the one that was lost' }
     await expect(old.append(message)).rejects.toMatchObject({ code: 'DAMAGED' })
     await old.acceptDamage()
@@ -243,7 +243,7 @@ test('while another process writes to the catalog and does not end, memories are
     ['a', 'I prefer trains.'],
     ['b', 'My name is Kim.'],
   ] as const) {
-    const session = await store.session(id)
+    const session = store.session(id)
     await session.append({ role: 'user', content })
     await session.commit()
   }

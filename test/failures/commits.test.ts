@@ -32,7 +32,7 @@ function failing(): StubModel {
 
 test('F12 re-commit of committed messages: not before the task begins, nor while it runs, nor once it is completed', async () => {
   const [here, there] = [await directory().open(SMALL), await directory().open(SMALL)]
-  const [session, other] = [await here.session('s'), await there.session('s')]
+  const [session, other] = [here.session('s'), there.session('s')]
   await appendAll(session, 'a', 'b', 'c')
   const task = await commitOf(session)
   expect(await other.commit()).toEqual({ status: 'skipped', reason: 'no_messages' })
@@ -45,18 +45,18 @@ test('F12 re-commit of committed messages: not before the task begins, nor while
   expect(await other.commit()).toMatchObject({ status: 'accepted', archive: 2, messageCount: 1 })
   asked[0]?.answer()
   await task.completed()
-  const fresh = await (await directory().open(SMALL)).session('s')
+  const fresh = (await directory().open(SMALL)).session('s')
   expect(await fresh.commit()).toEqual({ status: 'skipped', reason: 'no_messages' })
   expect(await archived(fresh)).toEqual(['a', 'b', 'c', 'd'])
   await worker.stop()
 })
 
 test('F13 cleared live list comes back: live is computed, so there is nothing that a crash could leave uncleared', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   await appendAll(session, 'a', 'b', 'c')
   await session.commit({ keep: 1 })
   for (let i = 0; i < 20; i++) {
-    const opened = await (await directory().open({ limits: { segmentBytes: 400, replicas: 1 } })).session('s')
+    const opened = (await directory().open({ limits: { segmentBytes: 400, replicas: 1 } })).session('s')
     expect(await liveIds(opened)).toBe(i === 0 ? 'c' : `later ${i - 1}`)
     await appendAll(opened, `later ${i}`)
     await opened.commit({ keep: 1 })
@@ -69,7 +69,7 @@ test('F13 cleared live list comes back: live is computed, so there is nothing th
 
 test('F13 cleared live list comes back: not by a revert either, and the counts are those of the branch', async () => {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a', 'b', 'c', 'd')
   await session.commit()
   await new Worker(store, { model: new StubModel() }).drain()
@@ -84,7 +84,7 @@ test('F13 cleared live list comes back: not by a revert either, and the counts a
 
 test('F15 failed archive: it stays readable, in the window and listed; it blocks nobody, and the last good summary is used', async () => {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a', 'b')
   await session.commit()
   await new Worker(store, { model: new StubModel() }).drain()
@@ -110,7 +110,7 @@ test('F15 failed archive: it stays readable, in the window and listed; it blocks
 
 test('F15 failed archive: a fork summarises itself what had no summary when it began', async () => {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a', 'b')
   await session.commit()
   await new Worker(store, { model: failing(), attempts: 1 }).drain()
@@ -125,10 +125,10 @@ test('F15 failed archive: a fork summarises itself what had no summary when it b
 
 test('F16 window empty while a commit runs: what waits for its summary is in the window, in every process', async () => {
   const [here, there] = [await directory().open(SMALL), await directory().open(SMALL)]
-  const session = await here.session('s')
+  const session = here.session('s')
   await appendAll(session, 'a', 'b')
   const task = await commitOf(session)
-  const windows = async (): Promise<unknown[]> => Promise.all([inWindow(session), inWindow(await there.session('s'))])
+  const windows = async (): Promise<unknown[]> => Promise.all([inWindow(session), inWindow(there.session('s'))])
   const all = ['a', 'b', 'c']
   await appendAll(session, 'c')
   expect(await windows()).toEqual([all, all])
@@ -170,7 +170,7 @@ test('F17 one stuck task stops all, or spins: a store that fails as the answer c
       return plain.writeSync(bytes)
     },
   }))
-  const session = await (await directory().open({ clock })).session('s')
+  const session = (await directory().open({ clock })).session('s')
   await appendAll(session, 'a')
   const task = await commitOf(session)
   const asked: Asked[] = []
@@ -209,7 +209,7 @@ async function waiting(store: Store): Promise<{ worker: Worker; asked: Asked[] }
 test('F18 memories extracted twice: not by two workers, one of which had been taken for dead', async () => {
   const clock = new HandClock()
   const store = await directory().open({ clock })
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a', 'b')
   const task = await commitOf(session)
   const late = await waiting(await directory().open({ clock: new HandClock() }))
@@ -228,7 +228,7 @@ test('F18 memories extracted twice: not by two workers, one of which had been ta
 
 test('F18 memories extracted twice: a late worker gives none to a session that was created anew, and keeps none from it', async () => {
   const store = await directory().open()
-  const session = await store.session('s')
+  const session = store.session('s')
   await appendAll(session, 'a')
   const old = await commitOf(session)
   const late = await waiting(await directory().open({ clock: new HandClock() }))

@@ -12,7 +12,7 @@ const SMALL: OpenOptions = { limits: { segmentBytes: 8_000 } }
 
 async function write(id: string, count: number, bytes: number, options: OpenOptions): Promise<void> {
   const store = await directory().open(options)
-  const session = await store.session(id)
+  const session = store.session(id)
   for (let i = 0; i < count; i += 20) {
     const names = Array.from({ length: 20 }, (_, k) => `m${i + k}`)
     await session.append(
@@ -24,7 +24,7 @@ async function write(id: string, count: number, bytes: number, options: OpenOpti
   await store.close()
   // Leaves it in a segment with room: what making the next one costs is no matter of one call.
   const roomy = await directory().open()
-  await (await roomy.session(id)).append({ content: 'last' })
+  await roomy.session(id).append({ content: 'last' })
   await roomy.close()
 }
 
@@ -34,7 +34,7 @@ type Work = (session: Session) => Promise<unknown>
 async function cold(id: string, work: Work, before?: Work): Promise<Counts> {
   const counting = new CountingDisk()
   const store = await directory().open({ disk: counting.disk })
-  const session = await store.session(id)
+  const session = store.session(id)
   await before?.(session)
   const counts = await counting.during(() => work(session))
   await store.close()

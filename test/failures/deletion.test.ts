@@ -34,18 +34,18 @@ const LATE: [string, (session: Session) => Promise<unknown>][] = [
 
 test.each(LATE)('F28 a deleted session comes back: not by a late %s, before and after it was purged, in any process', async (_, work) => {
   const [here, there] = [await directory().open(), await directory().open()]
-  const worker = await there.session('s')
+  const worker = there.session('s')
   await worker.append({ content: 'first' }, { ids: ['first'] })
-  await (await here.session('s')).delete()
+  await here.session('s').delete()
   const refused = { code: expect.stringMatching(/^(CONFLICT|NOT_FOUND)$/) as string, outcome: 'none' }
   await expect(work(worker)).rejects.toMatchObject(refused)
-  await expect(work(await (await directory().open()).session('s'))).rejects.toMatchObject(refused)
+  await expect(work((await directory().open()).session('s'))).rejects.toMatchObject(refused)
   expect(await ids(here)).toEqual([])
   expect(await ids(there, true)).toEqual(['s'])
   expect(await purge(here, { olderThanMs: -DAY_MS })).toEqual(['s purged'])
   for (const store of [here, there, await directory().open()]) {
-    await expect(work(await store.session('s'))).rejects.toMatchObject(refused)
-    await expect((await store.session('s')).restore()).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'purged' } })
+    await expect(work(store.session('s'))).rejects.toMatchObject(refused)
+    await expect(store.session('s').restore()).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'purged' } })
     expect(await ids(store)).toEqual([])
     expect(await ids(store, true)).toEqual([])
   }
@@ -72,24 +72,24 @@ test('F28 a deleted session comes back: one that is created anew on purpose has 
 test('F29 cleanup deletes live data: nothing goes by itself, and of what was deleted only what was told, long enough ago', async () => {
   let now = Date.UTC(2026, 0, 1)
   const store = await directory().open({ clock: { ...systemClock, now: () => now } })
-  for (const id of ['a', 'ab', 'a-b', 'A', 'b']) await (await store.session(id)).append({ content: id })
+  for (const id of ['a', 'ab', 'a-b', 'A', 'b']) await store.session(id).append({ content: id })
   now += 1000 * DAY_MS
   expect(await purge(store)).toEqual([])
   expect(await ids(store)).toEqual(['A', 'a', 'a-b', 'ab', 'b'])
-  await (await store.session('a')).delete()
+  await store.session('a').delete()
   now += 29 * DAY_MS
-  await (await store.session('b')).delete()
+  await store.session('b').delete()
   expect(await purge(store)).toEqual([])
   now += 2 * DAY_MS
   expect(await purge(store, { dryRun: true })).toEqual(['a purged'])
   expect(await ids(store, true)).toEqual(['a', 'b'])
-  await (await store.session('a')).restore()
+  await store.session('a').restore()
   expect(await purge(store)).toEqual([])
-  await (await store.session('a')).delete()
+  await store.session('a').delete()
   now += 31 * DAY_MS
   expect(await purge(store)).toEqual(['a purged', 'b purged'])
   for (const id of ['ab', 'a-b', 'A']) {
-    expect((await (await store.session(id)).messages()).messages).toMatchObject([{ message: { content: id } }])
+    expect((await store.session(id).messages()).messages).toMatchObject([{ message: { content: id } }])
   }
   expect(await ids(store)).toEqual(['A', 'a-b', 'ab'])
   expect(await purge(store)).toEqual([])
@@ -97,7 +97,7 @@ test('F29 cleanup deletes live data: nothing goes by itself, and of what was del
 
 test('a dry run of a purge tells how much would go', async () => {
   const store = await directory().open()
-  const session = await store.session('s')
+  const session = store.session('s')
   for (let i = 0; i < 5; i++) await session.append({ role: 'user', content: 'x'.repeat(300_000) })
   await session.delete()
   const freed = async (dryRun: boolean): Promise<number> => {
@@ -114,7 +114,7 @@ test('a dry run of a purge tells how much would go', async () => {
 
 test('F29 cleanup deletes live data: a session restored while a purge looks at it stays whole', async () => {
   const [here, there] = [await directory().open(), await directory().open()]
-  const session = await there.session('s')
+  const session = there.session('s')
   await session.append({ content: 'first' }, { ids: ['first'] })
   await session.delete()
   const [told, restored] = await Promise.all([

@@ -32,7 +32,7 @@ async function twoOnOne(): Promise<{ mine: Store; theirs: Store; disk: { fails: 
 }
 
 async function say(store: Store, ...texts: string[]): Promise<void> {
-  const session = await store.session('s')
+  const session = store.session('s')
   for (const content of texts) await session.append({ role: 'user', content })
 }
 
@@ -46,7 +46,7 @@ test('F31 failed fsync: a follower whose sync failed in a segment that others ha
   let cursor: string | undefined
   const follow = async (): Promise<void> => {
     const from = cursor === undefined ? { fromStart: true } : { after: cursor }
-    for await (const change of (await mine.session('s')).follow({ ...from, signal: over.signal })) {
+    for await (const change of mine.session('s').follow({ ...from, signal: over.signal })) {
       cursor = change.cursor
       seen.push(...change.messages.map(({ message }) => String(message.content).slice(0, 5)))
     }

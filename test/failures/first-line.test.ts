@@ -42,7 +42,7 @@ test('F6 one bad first line: the other copy of it stands in for it, and the doct
   let seen = 0
   expect(await rot((line) => isCreated(line) && seen++ === 0)).toBe(1)
   const store = await directory().open()
-  expect(await (await store.session('one')).info()).toMatchObject({ title: 'title', owner: 'somebody', messageCount: 2, status: 'ok' })
+  expect(await store.session('one').info()).toMatchObject({ title: 'title', owner: 'somebody', messageCount: 2, status: 'ok' })
   const findings: Finding[] = []
   for await (const finding of doctor(store)) findings.push(finding)
   expect(findings).toMatchObject([{ kind: 'lost-copy' }])
@@ -57,7 +57,7 @@ test('F6 one bad first line hides everything: with both copies rotten the sessio
     ['one', 'damaged'],
     ['whole', 'ok'],
   ])
-  const session = await store.session('one')
+  const session = store.session('one')
   const contents = async (): Promise<unknown[]> => (await session.messages()).messages.map(({ id, message }) => [id, message.content])
   expect(await contents()).toEqual([
     ['a', 'a'],
@@ -75,7 +75,7 @@ test('F6 one bad first line hides everything: with both copies rotten the sessio
   await expect(store.create({ id: 'one' })).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
   await session.delete()
   await session.restore()
-  expect(await (await store.session('one')).info()).toMatchObject({ title: 'another', messageCount: 3, status: 'damaged' })
+  expect(await store.session('one').info()).toMatchObject({ title: 'another', messageCount: 3, status: 'damaged' })
 })
 
 test('F6 one bad first line hides everything: a session of which nothing can be read is damaged, not absent', async () => {
@@ -86,20 +86,20 @@ test('F6 one bad first line hides everything: a session of which nothing can be 
     ['one', 'damaged'],
     ['whole', 'ok'],
   ])
-  const session = await store.session('one')
+  const session = store.session('one')
   for (const look of [session.messages(), session.info(), session.message('a'), session.tree()]) {
     await expect(look).rejects.toMatchObject({ code: 'DAMAGED' })
   }
-  await expect((await store.session('never')).messages()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(store.session('never').messages()).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('F6 one bad first line hides everything: a list shows what has lost its beginning, and purging leaves it alone', async () => {
   const store = await directory().open({ limits: { segmentBytes: 300 } })
   for (const id of ['one', 'two']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (let i = 0; i < 10; i++) await session.append({ content: 'x'.repeat(300) })
   }
-  await (await store.session('two')).delete()
+  await store.session('two').delete()
   await store.close()
   // The beginning is gone, and so is every checkpoint.
   const names = (await readdir(directory().path, { recursive: true })).filter((name) => /\/one-[0-9a-f]+\/\d+\.jsonl$/.test(name)).sort()

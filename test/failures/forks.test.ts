@@ -22,7 +22,7 @@ async function ids(session: Session): Promise<string[]> {
 }
 
 async function write(store: Store, count: number): Promise<{ session: Session; all: string[] }> {
-  const session = await store.session('parent')
+  const session = store.session('parent')
   const all: string[] = []
   for (let i = 0; i < count; i += 10) {
     const batch = Array.from({ length: 10 }, (_, k) => `m${i + k}`)
@@ -62,7 +62,7 @@ test('F35 fork multiplies disk: deleting and purging the parent keeps the fork w
   expect(await purge()).toEqual(['parent kept'])
   await fork.delete()
   expect(await purge()).toEqual(['fork kept', 'parent kept'])
-  const cold = await (await directory().open(SMALL)).session('grandchild')
+  const cold = (await directory().open(SMALL)).session('grandchild')
   expect(await ids(cold)).toEqual([...all.slice(0, 40), 'own', 'third'])
   expect(await cold.message('m5')).toMatchObject({ depth: 6 })
   await store.create({ id: 'parent' })
@@ -72,5 +72,5 @@ test('F35 fork multiplies disk: deleting and purging the parent keeps the fork w
   for (let round = 0; round < 3; round++) await purge()
   expect(await purge()).toEqual([])
   expect(await bytesOnDisk()).toBeLessThan(20_000)
-  expect((await (await store.session('parent')).info()).messageCount).toBe(0)
+  expect((await store.session('parent').info()).messageCount).toBe(0)
 })

@@ -56,7 +56,7 @@ const WAYS: readonly (readonly [string, (foreign: Foreign) => Promise<Seen>])[] 
       for await (const report of importInto(store, sourcesAt([foreign.path]))) reports.push(report)
       const messages: [string, { id: string; content: unknown }[]][] = []
       for (const { id } of (await store.list()).sessions) {
-        const page = await (await store.session(id)).messages({ archived: true, limit: 1000 })
+        const page = await store.session(id).messages({ archived: true, limit: 1000 })
         messages.push([id, page.messages.map((one) => ({ id: one.id, content: one.message.content }))])
       }
       await store.close()

@@ -22,14 +22,14 @@ const WAYS: [string, object, AppendOptions][] = [
 
 test.each(WAYS)('F21 a client retry duplicates a message: not %s, at once, later, or in another process', async (_, message, options) => {
   const [here, there] = [await directory().open(SMALL), await directory().open(SMALL)]
-  const session = await here.session('s')
+  const session = here.session('s')
   const first = await session.append(message, options)
   expect(await session.append(message, options)).toEqual({ ...first, duplicate: true })
   for (let i = 0; i < 30; i++) await session.append({ content: 'between'.padEnd(200, '.') })
   for (const store of [here, there, await directory().open(SMALL)]) {
     // What is live is told as it is by now.
     const live = { messageCount: expect.any(Number), pendingTokens: expect.any(Number) }
-    expect(await (await store.session('s')).append(message, options)).toEqual({ ...first, ...live, duplicate: true })
+    expect(await store.session('s').append(message, options)).toEqual({ ...first, ...live, duplicate: true })
   }
   expect((await contents(session)).filter((content) => content !== 'between'.padEnd(200, '.'))).toHaveLength(first.ids.length)
 })
@@ -47,7 +47,7 @@ test.each(WAYS)(
 )
 
 test('F21 a client retry duplicates a message: nor does a condition on the version make it fail', async () => {
-  const session = await (await directory().open()).session('s')
+  const session = (await directory().open()).session('s')
   const { version } = await session.append({ content: 'begin' })
   const first = await session.append(ONE, { ids: ['m'], expect: version })
   expect(await session.append(ONE, { ids: ['m'], expect: version })).toEqual({ ...first, duplicate: true })
@@ -55,7 +55,7 @@ test('F21 a client retry duplicates a message: nor does a condition on the versi
 })
 
 test('F21 a client retry duplicates a message: one that creates the session creates it once', async () => {
-  const session = await (await directory().open()).session('s')
+  const session = (await directory().open()).session('s')
   const absent = await session.version()
   const first = await session.append(ONE, { key: 'k', expect: absent })
   expect(await session.append(ONE, { key: 'k', expect: absent })).toEqual({ ...first, duplicate: true })
@@ -64,7 +64,7 @@ test('F21 a client retry duplicates a message: one that creates the session crea
 })
 
 test('F21 a client retry duplicates a message: the same id or key with another body is refused, not taken for it', async () => {
-  const session = await (await directory().open()).session('s')
+  const session = (await directory().open()).session('s')
   await session.append(ONE, { ids: ['m'], key: 'k' })
   const other = { content: 'something else' }
   for (const options of [{ ids: ['m'] }, { key: 'k' }]) {
@@ -74,7 +74,7 @@ test('F21 a client retry duplicates a message: the same id or key with another b
 })
 
 test('F22 dedup by content drops a repeated "yes": it is kept as often as it was said', async () => {
-  const session = await (await directory().open()).session('s')
+  const session = (await directory().open()).session('s')
   const yes = { role: 'user', content: 'yes' }
   const made: string[] = []
   for (let i = 0; i < 5; i++) made.push((await session.append(yes)).id)
@@ -90,7 +90,7 @@ test('F22 dedup by content drops a repeated "yes": it is kept as often as it was
 test('F21 a client retry duplicates a message: not although a list has met the end of a segment before its writer did', async () => {
   const limits = { segmentBytes: 1500 }
   const [here, there] = [await directory().open({ limits }), await directory().open({ limits })]
-  const [session, other] = [await here.session('s'), await there.session('s')]
+  const [session, other] = [here.session('s'), there.session('s')]
   await session.append(ONE, { ids: ['m'] })
   await here.list()
   // A session that goes on changing is followed, not read anew.

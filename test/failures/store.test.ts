@@ -9,7 +9,7 @@ import { change, type Found, fillLine, lines, segmentPath, ZERO } from '../docto
 /** The text of every message that a new process is shown. */
 async function shownOn(disk: MemoryDisk): Promise<unknown[]> {
   const store = await openOn(disk, 1_000_000)
-  const { messages } = await (await store.session('s')).messages()
+  const { messages } = await store.session('s').messages()
   await store.close()
   return messages.map(({ message }) => message.content)
 }
@@ -18,7 +18,7 @@ async function shownOn(disk: MemoryDisk): Promise<unknown[]> {
 async function failingSyncs(count: number): Promise<MemoryDisk> {
   const disk = new MemoryDisk()
   const store = await openOn(disk, 1_000_000)
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ content: 'synced' })
   disk.failSyncs = 1 + count
   await expect(session.append({ content: 'carried' })).rejects.toMatchObject({ outcome: 'unknown' })
@@ -32,7 +32,7 @@ async function failingSyncs(count: number): Promise<MemoryDisk> {
 
 async function appendLater(disk: MemoryDisk): Promise<void> {
   const store = await openOn(disk, 1_000_000)
-  await (await store.session('s')).append({ content: 'later' })
+  await store.session('s').append({ content: 'later' })
   await store.close()
 }
 
@@ -58,7 +58,7 @@ test('a carried line is shown, although a helper that had nothing to carry was f
 test('a purge marks a session as purged, although two helpers have just made its last segment', async () => {
   const disk = await sealedWithItsDelete()
   const store = await openOn(disk, 1)
-  const session = await store.session('s')
+  const session = store.session('s')
   // Refused, but whoever wants to write makes the next segment first.
   await expect(session.delete()).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await store.close()
@@ -68,7 +68,7 @@ test('a purge marks a session as purged, although two helpers have just made its
   const actions: string[] = []
   for await (const { action } of purging.purge({ olderThanMs: 0 })) actions.push(action)
   expect(actions).toEqual(['purged'])
-  await expect((await purging.session('s')).restore()).rejects.toMatchObject({ details: { reason: 'purged' } })
+  await expect(purging.session('s').restore()).rejects.toMatchObject({ details: { reason: 'purged' } })
   await purging.close()
   expect(await findingsIn(disk)).toEqual([])
 })
@@ -78,7 +78,7 @@ async function sealedWithItsDelete(): Promise<MemoryDisk> {
   for (let length = 0; length < 4_000; length += 100) {
     const disk = new MemoryDisk()
     const store = await openOn(disk, 1)
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append({ content: 'first' })
     await session.append({ content: 'x'.repeat(length) })
     await session.delete()

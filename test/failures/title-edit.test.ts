@@ -48,8 +48,8 @@ test('PraisonAI 1781: two processes with warm caches; a title, a share and a rev
   const whole = [...said('begin', 3), ...said('b', 10), ...said('more', 10), ...said('last', 10)]
   for (const client of [a, b]) expect(contentsOf(await client.call<Page>('messages'))).toEqual(whole)
   const store = await directory().open()
-  expect(contentsOf(await (await store.session('s')).messages())).toEqual(whole)
-  expect(await (await store.session('s')).info()).toMatchObject({ title: 'a title', messageCount: 33, status: 'ok' })
+  expect(contentsOf(await store.session('s').messages())).toEqual(whole)
+  expect(await store.session('s').info()).toMatchObject({ title: 'a title', messageCount: 33, status: 'ok' })
 })
 
 const EDITS: [string, (session: Session) => Promise<unknown>][] = [
@@ -67,7 +67,7 @@ const EDITS: [string, (session: Session) => Promise<unknown>][] = [
 
 test.each(EDITS)('F8 a title edit drops messages: %s from a stale cache drops none', async (_, edit) => {
   const [here, there] = [await directory().open(), await directory().open()]
-  const [stale, writer] = [await here.session('s'), await there.session('s')]
+  const [stale, writer] = [here.session('s'), there.session('s')]
   await stale.append({ content: 'first' }, { ids: ['first'] })
   await stale.messages()
   await writer.append(rows('theirs', 100))
@@ -82,7 +82,7 @@ test.each(EDITS)('F8 a title edit drops messages: %s from a stale cache drops no
 test('F9 freshness by mtime: neither the times of files nor clocks that go backwards hide what another process wrote', async () => {
   const past = { ...systemClock, now: () => 1000 }
   const [here, there] = [await directory().open(), await directory().open({ clock: past })]
-  const [reader, writer] = [await here.session('s'), await there.session('s')]
+  const [reader, writer] = [here.session('s'), there.session('s')]
   await reader.append({ content: 'first' })
   for (let i = 0; i < 5; i++) {
     await writer.append({ content: `theirs ${i}` })

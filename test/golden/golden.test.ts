@@ -50,7 +50,7 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
     expect(live.length).toBeGreaterThan(5)
     {
       await using store = await copy.open({ limits: { segmentBytes: 1500 } })
-      const talk = await store.session('talk')
+      const talk = store.session('talk')
       expect(await talk.append({ id: 'm1', role: 'user', content: 'My parcel is lost.' }, { key: 'first' })).toMatchObject({
         duplicate: true,
       })
@@ -58,18 +58,21 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
       for (const key of live) {
         const [space = '', id = ''] = key.split('/')
         for (let i = 0; i < 5; i++)
-          await (await store.in(space).session(id)).append({ id: `new ${i}`, role: 'user', content: `More: ${i}` })
+          await store
+            .in(space)
+            .session(id)
+            .append({ id: `new ${i}`, role: 'user', content: `More: ${i}` })
       }
-      await (await store.session('deleted')).restore()
+      await store.session('deleted').restore()
     }
     await using store = await copy.open()
     for (const key of live) {
       const [space = '', id = ''] = key.split('/')
-      const { messages } = await (await store.in(space).session(id)).messages({ limit: 1000, archived: true })
+      const { messages } = await store.in(space).session(id).messages({ limit: 1000, archived: true })
       expect(messages.slice(0, -5)).toMatchObject(before[key]?.messages ?? [])
       expect(messages.slice(-5).map((message) => message.id)).toEqual(['new 0', 'new 1', 'new 2', 'new 3', 'new 4'])
     }
-    expect((await (await store.session('deleted')).messages()).messages.map(({ id }) => id)).toEqual(['before'])
+    expect((await store.session('deleted').messages()).messages.map(({ id }) => id)).toEqual(['before'])
     expect(await damageIn(store)).toEqual([])
   })
 
@@ -78,7 +81,7 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
     const before = versionsIn(copy.directory)
     {
       await using store = await copy.open({ limits: { segmentBytes: 1500 } })
-      const talk = await store.session('talk')
+      const talk = store.session('talk')
       await talk.append({ id: 'late 1', role: 'user', content: 'It has come.' })
       await talk.commit()
       await new Worker(store, { model: MODEL }).drain()
@@ -93,10 +96,10 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
       const fork = await talk.fork({ id: 'late fork', at: 'm3' })
       await fork.append({ id: 'late 4', role: 'user', content: 'In the fork.' })
       // Of a fork that was made before, whose past has lines of the version that it was made with.
-      await (await store.session('fork')).fork({ id: 'fork of a fork' })
+      await store.session('fork').fork({ id: 'fork of a fork' })
     }
     await using store = await copy.open()
-    const talk = await store.session('talk')
+    const talk = store.session('talk')
     const told = JSON.parse(readFileSync(join(home, 'told.json'), 'utf8'))['default/talk']
     const { messages } = await talk.messages({ limit: 1000, archived: true })
     expect(messages.map(({ id }) => id)).toEqual([...told.messages.map(({ id }: { id: string }) => id), 'late 1', 'late 2'])
@@ -105,13 +108,13 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
     expect(info.snapshots.map(({ name: snapshot }) => snapshot)).toEqual(['looked', 'late'])
     expect(info.shares).toHaveLength(told.shares.length + 1)
     expect((await talk.archives()).at(-1)).toMatchObject({ status: 'completed', abstract: 'Late', messageCount: told.messages.length + 1 })
-    expect((await (await store.session('late fork')).messages({ archived: true })).messages.map(({ id }) => id)).toEqual([
+    expect((await store.session('late fork').messages({ archived: true })).messages.map(({ id }) => id)).toEqual([
       'm1',
       'm2',
       'm3',
       'late 4',
     ])
-    expect((await (await store.session('fork of a fork')).messages()).messages.map(({ id }) => id)).toContain('f1')
+    expect((await store.session('fork of a fork').messages()).messages.map(({ id }) => id)).toContain('f1')
     expect(await damageIn(store)).toEqual([])
     // Checkpoints of this version take the place of earlier ones, but no line is written again.
     expect(versionsIn(copy.directory)).toEqual(new Set([...before, FORMAT_VERSION]))

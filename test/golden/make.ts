@@ -27,7 +27,7 @@ export async function makeGolden(masterKey?: string): Promise<Files> {
   await archive(store)
   await remove(store)
   await failSync(store, disk)
-  await (await store.in('other').session('elsewhere')).append({ role: 'user', content: 'Another space.' })
+  await store.in('other').session('elsewhere').append({ role: 'user', content: 'Another space.' })
   await spoil(store, disk)
   await store.close()
   const kept = [...disk.files].filter(([path]) => path.endsWith('.jsonl') || path.endsWith('holdfast.json'))
@@ -120,7 +120,7 @@ async function archive(store: Store): Promise<void> {
 /** Sessions that are deleted, restored, purged, and created anew. */
 async function remove(store: Store): Promise<void> {
   for (const id of ['purged', 'restored', 'anew', 'deleted']) {
-    const session = await store.session(id)
+    const session = store.session(id)
     await session.append({ id: 'before', role: 'user', content: `Said in ${id}.` })
     await session.delete()
     if (id === 'purged') for await (const _ of store.purge({ olderThanMs: 0 }));
@@ -131,7 +131,7 @@ async function remove(store: Store): Promise<void> {
 
 /** A sync that failed: its line stands in two segments. */
 async function failSync(store: Store, disk: MemoryDisk): Promise<void> {
-  const session = await store.session('carried')
+  const session = store.session('carried')
   await session.append({ id: 'c1', role: 'user', content: 'Synced.' })
   disk.failSyncs = 1
   await session.append({ id: 'c2', role: 'user', content: 'Not synced.' }).catch(() => undefined)
@@ -144,11 +144,11 @@ async function spoil(store: Store, disk: MemoryDisk): Promise<void> {
     ['spoiled', 1],
     ['noticed', 2],
   ] as const) {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (const name of ['s1', 's2', 's3']) await session.append({ id: name, role: 'user', content: `Said as ${name}.` })
     rot(disk, id, rotten)
     store.parts.replicas.forget(store.parts.engine.name('default', id))
-    if (id === 'noticed') await (await store.session(id)).append({ id: 's4', role: 'user', content: 'Said as s4.' })
+    if (id === 'noticed') await store.session(id).append({ id: 's4', role: 'user', content: 'Said as s4.' })
     const findings = []
     for await (const finding of doctor(store, { session: id })) findings.push(finding)
     await repairSession(store, id, findings)

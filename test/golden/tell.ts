@@ -11,7 +11,7 @@ export async function tell(store: Store): Promise<unknown> {
     const inside = store.in(space)
     const pages = await Promise.all([inside.list({ limit: 1000 }), inside.list({ limit: 1000, status: 'deleted' })])
     const infos = pages.flatMap(({ sessions }) => sessions).sort((a, b) => (a.id < b.id ? -1 : 1))
-    for (const info of infos) told[`${space}/${info.id}`] = await tellSession(info, await inside.session(info.id))
+    for (const info of infos) told[`${space}/${info.id}`] = await tellSession(info, inside.session(info.id))
   }
   // As JSON has it: what is undefined is not there.
   return JSON.parse(JSON.stringify(told))

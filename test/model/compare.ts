@@ -55,7 +55,7 @@ async function paged(session: Session, from: 'start' | 'end', limit: number): Pr
 }
 
 export async function compareSession(naive: Naive, real: Real, via: number, id: string): Promise<void> {
-  const session = await real.session(via, id)
+  const session = real.session(via, id)
   const model = naive.live(id)
   if (model === undefined) {
     expect(await outcomeOf(session.messages())).toEqual({ code: 'NOT_FOUND' })

@@ -18,7 +18,7 @@ export const create = kind<Where & { readonly key?: string | undefined }>('creat
   const model = naive.begin(id)
   model.title = title
   if (key !== undefined) model.calls.set(key, { body, nodes: [] })
-  model.version = await (await real.session(via, id)).version()
+  model.version = await real.session(via, id).version()
 })
 
 interface ForkArgs extends Where {
@@ -31,7 +31,7 @@ export const fork = kind<ForkArgs>('fork', async ({ via, id, as, at, key }, naiv
   const live = naive.live(id)
   const node = at === undefined ? live?.head : live && pick(live, at)
   const message = at === undefined ? null : (node?.id ?? 'nobody')
-  const session = await real.session(via, id)
+  const session = real.session(via, id)
   const told = session.fork({ id: as, ...(message === null ? {} : { at: message }), ...(key === undefined ? {} : { key }) })
   const outcome = await outcomeOf(told)
   if (message === 'nobody') return expect(outcome).toEqual({ code: 'NOT_FOUND' })
@@ -42,7 +42,7 @@ export const fork = kind<ForkArgs>('fork', async ({ via, id, as, at, key }, naiv
 })
 
 export const child = kind<ForkArgs>('child', async ({ via, id, as, key }, naive, real) => {
-  const outcome = await outcomeOf((await real.session(via, id)).child({ id: as, ...(key === undefined ? {} : { key }) }))
+  const outcome = await outcomeOf(real.session(via, id).child({ id: as, ...(key === undefined ? {} : { key }) }))
   await created({ naive, real, via, id, as, key, outcome, kind: 'child', message: null }, () => undefined)
 })
 
@@ -73,7 +73,7 @@ async function created(
   begin(model)
   model.origin = { session: id, kind: how, message }
   if (key !== undefined) model.calls.set(key, { body, nodes: [] })
-  model.version = await (await real.session(via, as)).version()
+  model.version = await real.session(via, as).version()
 }
 
 interface DescribeArgs extends Where {
@@ -92,7 +92,7 @@ export const describe = kind<DescribeArgs>('describe', async ({ via, id, terms, 
     ...(removeTags === undefined ? {} : { removeTags }),
     ...(metadata === undefined ? {} : { metadata }),
   }
-  const told = (await real.session(via, id)).describe(description, optionsOf(naive.sessions.get(id), terms))
+  const told = real.session(via, id).describe(description, optionsOf(naive.sessions.get(id), terms))
   await change(naive, id, told, {
     operation: 'describe',
     body: said,
@@ -111,7 +111,7 @@ interface PutArgs extends Where {
 }
 
 export const putEntries = kind<PutArgs>('putEntries', async ({ via, id, entries, terms }, naive, real) => {
-  const told = (await real.session(via, id)).putEntries(entries, optionsOf(naive.sessions.get(id), terms))
+  const told = real.session(via, id).putEntries(entries, optionsOf(naive.sessions.get(id), terms))
   if (!naive.sessions.has(id) && terms.expect !== 'wrong') naive.begin(id)
   await change(naive, id, told, {
     operation: 'putEntries',
@@ -128,10 +128,9 @@ interface UsageArgs extends Where {
 }
 
 export const usage = kind<UsageArgs>('usage', async ({ via, id, model: name, tokens, terms }, naive, real) => {
-  const told = (await real.session(via, id)).recordUsage(
-    { model: name, inputTokens: tokens, outputTokens: 1 },
-    optionsOf(naive.sessions.get(id), terms),
-  )
+  const told = real
+    .session(via, id)
+    .recordUsage({ model: name, inputTokens: tokens, outputTokens: 1 }, optionsOf(naive.sessions.get(id), terms))
   await change(naive, id, told, {
     operation: 'usage',
     body: [name, tokens],
@@ -149,7 +148,7 @@ export const usage = kind<UsageArgs>('usage', async ({ via, id, model: name, tok
 })
 
 export const remove = kind<Where>('delete', async ({ via, id }, naive, real) => {
-  const outcome = await outcomeOf((await real.session(via, id)).delete())
+  const outcome = await outcomeOf(real.session(via, id).delete())
   const live = naive.live(id)
   if (live === undefined) return expect(outcome).toEqual({ code: 'NOT_FOUND' })
   expect(outcome.code).toBeUndefined()
@@ -157,7 +156,7 @@ export const remove = kind<Where>('delete', async ({ via, id }, naive, real) => 
 })
 
 export const restore = kind<Where>('restore', async ({ via, id }, naive, real) => {
-  const outcome = await outcomeOf((await real.session(via, id)).restore())
+  const outcome = await outcomeOf(real.session(via, id).restore())
   const model = naive.sessions.get(id)
   if (model === undefined || naive.purged.has(model)) return expect(outcome).toEqual({ code: 'NOT_FOUND' })
   if (model.status === 'live') return expect(outcome).toEqual({ code: 'CONFLICT' })
@@ -200,7 +199,7 @@ export const list = kind<{ readonly via: number; readonly limit: number; readonl
 )
 
 export const tree = kind<Where>('tree', async ({ via, id }, naive, real) => {
-  const outcome = await outcomeOf((await real.session(via, id)).tree())
+  const outcome = await outcomeOf(real.session(via, id).tree())
   if (naive.live(id) === undefined) return expect(outcome).toEqual({ code: 'NOT_FOUND' })
   expect(outcome.code).toBeUndefined()
   if (outcome.code !== undefined) return

@@ -40,7 +40,7 @@ export const append = kind<AppendArgs>('append', async ({ via, id, terms, ...arg
         : naive.live(id) && pick(naive.live(id) as NaiveSession, args.parent)
   const parent = args.parent === undefined ? undefined : (under?.id ?? 'nobody')
   const options: AppendOptions = { ...optionsOf(before, terms), ids, ...(parent === undefined ? {} : { parent }) }
-  const outcome = await outcomeOf((await real.session(via, id)).append(bodies.length === 1 ? (bodies[0] as JsonObject) : bodies, options))
+  const outcome = await outcomeOf(real.session(via, id).append(bodies.length === 1 ? (bodies[0] as JsonObject) : bodies, options))
   const body = JSON.stringify(['append', bodies, args.drafts.map(({ name }) => name ?? null), parent ?? null])
   const predicted = predict(naive, id, { terms, body, parent, under, drafts: args.drafts, bodies })
   if (typeof predicted === 'string') return expect(outcome).toEqual({ code: predicted })
@@ -122,7 +122,7 @@ interface ReplaceArgs extends Where {
 export const replace = kind<ReplaceArgs>('replace', async ({ via, id, message, variant, old, terms }, naive, real) => {
   const live = naive.live(id)
   const node = live && pick(live, message)
-  const session = await real.session(via, id)
+  const session = real.session(via, id)
   const target = node?.id ?? 'nobody'
   const body = { role: 'user', content: `other ${variant}` }
   const known = node === undefined || live === undefined ? undefined : live.content(node.id)
@@ -150,7 +150,7 @@ export const snapshot = kind<SnapshotArgs>('snapshot', async ({ via, id, name, a
   const live = naive.live(id)
   const node = at === undefined ? undefined : live && pick(live, at)
   const target = at === undefined ? undefined : (node?.id ?? 'nobody')
-  const told = (await real.session(via, id)).snapshot(name, {
+  const told = real.session(via, id).snapshot(name, {
     ...optionsOf(naive.sessions.get(id), terms),
     ...(target === undefined ? {} : { at: target }),
   })
@@ -173,7 +173,7 @@ interface RevertArgs extends Where {
 export const revert = kind<RevertArgs>('revert', async ({ via, id, to, terms }, naive, real) => {
   const live = naive.live(id)
   const target = typeof to === 'string' ? to : ((live && pick(live, to))?.id ?? 'nobody')
-  const told = (await real.session(via, id)).revert(target, optionsOf(naive.sessions.get(id), terms))
+  const told = real.session(via, id).revert(target, optionsOf(naive.sessions.get(id), terms))
   // What to revert to is looked up first.
   if (live === undefined) return expect(await outcomeOf(told)).toEqual({ code: 'NOT_FOUND' })
   const isKnown = live.snapshots.has(target) || live.nodes.has(target)
@@ -189,7 +189,7 @@ export const revert = kind<RevertArgs>('revert', async ({ via, id, to, terms }, 
 })
 
 export const undo = kind<Where & { readonly terms: Terms }>('undo', async ({ via, id, terms }, naive, real) => {
-  const told = (await real.session(via, id)).undo(optionsOf(naive.sessions.get(id), terms))
+  const told = real.session(via, id).undo(optionsOf(naive.sessions.get(id), terms))
   await change(naive, id, told, {
     operation: 'undo',
     body: [],
@@ -213,7 +213,7 @@ export const page = kind<PageArgs>('page', async ({ via, id, limit, before, afte
   if (live === undefined) return
   const named = (index: number | undefined): string | undefined => (index === undefined ? undefined : (pick(live, index)?.id ?? 'nobody'))
   const [first, last] = [named(after), named(before)]
-  await comparePage(live, await real.session(via, id), {
+  await comparePage(live, real.session(via, id), {
     limit,
     ...(last === undefined ? {} : { before: last }),
     ...(first === undefined ? {} : { after: first }),

@@ -14,8 +14,8 @@ export const race = kind<RaceArgs>('race', async ({ id, batches }, naive, real) 
   const said = batches.map((size, batch) =>
     Array.from({ length: size }, (_, i): JsonObject => ({ role: 'user', content: `${batch}.${i}` })),
   )
-  const told = await Promise.all(said.map(async (bodies, batch) => (await real.session(batch, id)).append(bodies)))
-  const { messages } = await (await real.session(0, id)).messages({ limit: 1000 })
+  const told = await Promise.all(said.map(async (bodies, batch) => real.session(batch, id).append(bodies)))
+  const { messages } = await real.session(0, id).messages({ limit: 1000 })
   const fresh = messages.slice(model.path.length)
   expect(fresh.length).toBe(batches.reduce((sum, size) => sum + size, 0))
   for (const { message, id: made } of fresh) {
@@ -27,6 +27,6 @@ export const race = kind<RaceArgs>('race', async ({ id, batches }, naive, real) 
     // A batch is one record: its messages stand together.
     expect(order.slice(order.indexOf(ids[0] as string)).slice(0, ids.length)).toEqual(ids)
   }
-  model.version = await (await real.session(1, id)).version()
+  model.version = await real.session(1, id).version()
   expect(told.map(({ version }) => version)).toContain(model.version)
 })

@@ -15,7 +15,7 @@ import { storeAddress } from '../store-address.ts'
 
 export interface Real {
   /** A session, through one of the two stores. */
-  session(via: number, id: string): Promise<Session>
+  session(via: number, id: string): Session
   store(via: number): Store
   /** Closes a store and opens it again, with nothing in memory. */
   reopen(via: number): Promise<void>

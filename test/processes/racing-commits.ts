@@ -121,7 +121,7 @@ export async function raceCommits({ moments, seed }: { readonly moments: number;
 /** The switch, the summary and the memories, as a process sees them that begins now. */
 async function checkCompleted(directory: string, id: string, number: number): Promise<void> {
   await using store = await openStore(directory)
-  const session = await store.session(id)
+  const session = store.session(id)
   const archive = await session.archive(number)
   expect(archive).toMatchObject({ status: 'completed', overview: expect.stringContaining('['), abstract: expect.any(String) })
   const ids = archive?.messages.map((message) => message.id) ?? []
@@ -136,7 +136,7 @@ async function checkAll(directory: string, appended: ReadonlyMap<string, readonl
   await using store = await openStore(directory)
   const all: string[] = []
   for (const [id, ids] of appended) {
-    const session = await store.session(id)
+    const session = store.session(id)
     const archived: string[] = []
     for (const { number, task } of await session.archives()) {
       await (await store.task(task)).completed()

@@ -42,7 +42,7 @@ async function sayEverywhere(store: Store): Promise<void> {
 test('no way of saying a secret brings it to the disk, nor into what is told of the store', async () => {
   const store = await openStore(directory().path, { redact: true })
   await sayEverywhere(store)
-  const { messages } = await (await store.session('s')).messages({ archived: true })
+  const { messages } = await store.session('s').messages({ archived: true })
   expect(messages[0]?.message.content).toMatch(MARKER)
   const markers = new Set((await collected(exportFrom(store))).join('').match(new RegExp(MARKER, 'g')))
   expect(markers.size).toBe(1)
@@ -60,7 +60,7 @@ test('a call that is repeated is known, also after the store was opened anew', a
   const said = { id: 'm', role: 'user', content: `with ${SECRET}` }
   for (const duplicate of [false, true, true]) {
     const store = await openStore(directory().path, { redact: true })
-    expect(await (await store.session('s')).append(said, { key: 'k' })).toMatchObject({ duplicate, ids: ['m'] })
+    expect(await store.session('s').append(said, { key: 'k' })).toMatchObject({ duplicate, ids: ['m'] })
     await store.close()
   }
 })
@@ -69,7 +69,7 @@ test('two processes that make the fingerprints’ key at once have the same one'
   const stores = await Promise.all([1, 2, 3].map(() => openStore(directory().path, { redact: true })))
   const told = await Promise.all(
     stores.map(async (store, i) => {
-      const session = await store.session(`s${i}`)
+      const session = store.session(`s${i}`)
       await session.append({ role: 'user', content: SECRET })
       return (await session.messages()).messages[0]?.message.content
     }),
@@ -106,7 +106,7 @@ test('a function of the caller sees every kind before it is written, changes it,
 
 test('an answer of the function that is no object is refused, and nothing is written', async () => {
   const store = await openStore('memory:', { beforeAppend: () => 'text' as never })
-  const session = await store.session('s')
+  const session = store.session('s')
   await expect(session.append({ role: 'user' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   expect(await session.version()).toBe('0-00000000')
 })
@@ -125,7 +125,7 @@ test('a share shows no secrets if it was made so, and its owner still sees them'
 
 test('a share that was made so stays so in another store', async () => {
   const store = await openStore('memory:')
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: SECRET })
   await session.share({ redact: true })
   const text = (await collected(exportFrom(store))).join('')

@@ -205,7 +205,7 @@ describe('the client', () => {
   })
 
   test('follows a session across pages of changes, and ends when it is told to', async () => {
-    const session = await store.session(`follow-${randomUUID()}`)
+    const session = store.session(`follow-${randomUUID()}`)
     await session.append({ role: 'user', content: '0' })
     const over = new AbortController()
     const changes = session.follow({ signal: over.signal })
@@ -224,7 +224,7 @@ describe('the client', () => {
   })
 
   test('tells what went wrong as the library does, and an address where nobody is', async () => {
-    await expect((await store.session('none')).info()).rejects.toBeInstanceOf(HoldfastError)
+    await expect(store.session('none').info()).rejects.toBeInstanceOf(HoldfastError)
     await expect(connect(url, { key: 'wrong' }).list()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await expect(connect('http://127.0.0.1:9', { retries: 1 }).list()).rejects.toMatchObject({ code: 'UNAVAILABLE', retryable: true })
     await expect(store.create({ id: 'x'.repeat(600) })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })

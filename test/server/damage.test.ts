@@ -19,7 +19,7 @@ async function withRot(content = 'two'): Promise<Application> {
   const where = await mkdtemp(join(tmpdir(), 'holdfast-damage-'))
   onTestFinished(() => rm(where, { recursive: true, force: true }))
   const store = await openStore(where)
-  const session = await store.session('s')
+  const session = store.session('s')
   for (const id of ['one', 'two', 'three']) await session.append({ role: 'user', content: id === 'two' ? content : id }, { ids: [id] })
   const directory = join(where, 'sessions', store.parts.engine.name('default', 's'))
   await store.close()
@@ -56,7 +56,7 @@ test('a page says where messages are missing, in the field and in the header; a 
 test('what is lost of a session of which nothing is left is listed; a session that never was is not found', async () => {
   const app = await withRot()
   const { store } = app
-  await (await store.session('gone')).append({ role: 'user', content: 'x' })
+  await store.session('gone').append({ role: 'user', content: 'x' })
   const where = join(store.parts.engine.directory as string, 'sessions', store.parts.engine.name('default', 'gone'))
   await rm(where, { recursive: true })
   const { status, result, headers } = await app.get('/sessions/gone/damage')
@@ -80,7 +80,7 @@ test('damage that an answer reports is counted', async () => {
 
 test('an export counts its places in the header, also one that is too long to be held', async () => {
   const app = await withRot()
-  const session = await app.store.session('s')
+  const session = app.store.session('s')
   const exported = async (): Promise<Response> => app.raw('GET', `${BASE}/sessions/s/export?format=markdown`)
   expect((await exported()).headers.get('holdfast-damage')).toBe('1')
   await session.append({ role: 'user', content: 'x'.repeat(2_000_000) })
@@ -92,7 +92,7 @@ test('an export counts its places in the header, also one that is too long to be
 
 test('the client returns what the server reports, and what only the header counts', async () => {
   const app = await withRot()
-  const session = await clientOf(app).session('s')
+  const session = clientOf(app).session('s')
   const { damage } = await session.messages()
   expect(damage).toEqual((await app.get('/sessions/s/messages')).result.damage)
   const bare = ((url: string) =>
@@ -103,7 +103,7 @@ test('the client returns what the server reports, and what only the header count
       ),
     )) as typeof fetch
   const store = connect('http://localhost', { fetch: bare })
-  expect((await (await store.session('s')).messages()).damage).toHaveLength(2)
+  expect((await store.session('s').messages()).damage).toHaveLength(2)
   expect((await store.search('x')).damage).toHaveLength(2)
 })
 
@@ -124,5 +124,5 @@ test('damage is accepted by a key that may write, once, and is noted in the audi
   expect(headers.get('etag')).toBe('"7-00000000"')
   const audited = (await app.get('/audit')).result as { action: string; session_id: string }[]
   expect(audited).toContainEqual(expect.objectContaining({ action: 'POST /sessions/{id}/accept-damage', session_id: 's' }))
-  expect(await (await clientOf(app).session('s')).acceptDamage()).toEqual({ version: '7-00000000', duplicate: false, accepted: [PLACE] })
+  expect(await clientOf(app).session('s').acceptDamage()).toEqual({ version: '7-00000000', duplicate: false, accepted: [PLACE] })
 })

@@ -70,7 +70,7 @@ test('a key that another process made or revoked counts here', async () => {
 
 test('the store keeps no key that opens', async () => {
   const app = await Application.open()
-  const session = await app.store.in(STORE_SPACE).session('keys')
+  const session = app.store.in(STORE_SPACE).session('keys')
   for await (const change of session.follow({ fromStart: true, signal: AbortSignal.timeout(50) }))
     expect(JSON.stringify(change)).not.toContain(app.key.slice(20))
 })
@@ -169,7 +169,7 @@ test('who did what is written down, without what was said', async () => {
   await app.parts.audit.flush()
   const { sessions } = await app.store.in(STORE_SPACE).list()
   const log = sessions.find(({ id }) => id.startsWith('audit-')) as { id: string }
-  const { messages } = await (await app.store.in(STORE_SPACE).session(log.id)).messages()
+  const { messages } = await app.store.in(STORE_SPACE).session(log.id).messages()
   const deeds = messages.map(({ message }) => message)
   const key = app.key.slice(3, 19)
   expect(deeds).toContainEqual(

@@ -49,7 +49,7 @@ test('a key becomes a cookie that opens what the key opens; a wrong one is refus
 
 test('messages are read from any depth of a long session, also of a fork, and archives tell where theirs stand', async () => {
   const app = await Application.open()
-  const session = await app.store.session('long')
+  const session = app.store.session('long')
   for (let from = 1; from <= 3000; from += 500) {
     await session.append(
       Array.from({ length: 500 }, (_, i) => ({ id: `m${from + i}`, role: 'user', content: `${from + i} ${'x'.repeat(900)}` })),
@@ -72,7 +72,7 @@ test('messages are read from any depth of a long session, also of a fork, and ar
 
 test('the raw record of a message is told, and of an inherited one nothing behind what was inherited', async () => {
   const app = await Application.open()
-  const session = await app.store.session('a')
+  const session = app.store.session('a')
   await session.append([
     { id: 'm1', role: 'user', content: 'one' },
     { id: 'm2', role: 'user', content: 'two' },
@@ -87,7 +87,7 @@ test('the raw record of a message is told, and of an inherited one nothing behin
 
 test('what happened to a session is told page by page, the last thing first, without what opens a share', async () => {
   const app = await Application.open()
-  const session = await app.store.session('a')
+  const session = app.store.session('a')
   await session.append({ id: 'm1', role: 'user', content: 'one' })
   await session.append({ id: 'm2', role: 'user', content: 'two' })
   await session.snapshot('calm')

@@ -8,7 +8,7 @@ import { ServerProcess, storeDirectory } from './process.ts'
 test('the audit of a server is printed from elsewhere', async () => {
   const server = await ServerProcess.start(storeDirectory())
   const store = connect(server.url, { key: server.key })
-  await (await store.session('s')).append({ role: 'user', content: 'Quagmire' })
+  await store.session('s').append({ role: 'user', content: 'Quagmire' })
   const cli = new Cli()
   cli.extra = { HOLDFAST_STORE: server.url, HOLDFAST_KEY: server.key }
   const { stdout } = await cli.run(['audit', '--json'])
@@ -26,7 +26,7 @@ test('two servers on one directory behave as one', async () => {
   const first = await ServerProcess.start(directory)
   const second = await ServerProcess.start(directory)
   const [a, b] = [connect(first.url, { key: first.key }), connect(second.url, { key: second.key })]
-  const [here, there] = [await a.session('s'), await b.session('s')]
+  const [here, there] = [a.session('s'), b.session('s')]
   const over = new AbortController()
   await here.append({ role: 'user', content: '0' })
   const changes = there.follow({ signal: over.signal })
@@ -61,7 +61,7 @@ test('a server that is told to stop finishes what is under way, ends its streams
   const directory = storeDirectory()
   const server = await ServerProcess.start(directory)
   const store = connect(server.url, { key: server.key, retries: 0 })
-  const session = await store.session('s')
+  const session = store.session('s')
   const acknowledged: string[] = []
   let going = true
   const writers = Array.from({ length: 8 }, async (_, i) => {
@@ -84,7 +84,7 @@ test('a server that is told to stop finishes what is under way, ends its streams
   expect(await following).toContain('event: ready')
   const again = await ServerProcess.start(directory)
   const kept = new Set<string>()
-  const read = await connect(again.url, { key: again.key }).session('s')
+  const read = connect(again.url, { key: again.key }).session('s')
   for (let after: string | undefined, more = true; more; ) {
     const page = await read.messages({ limit: 1000, ...(after === undefined ? { from: 'start' } : { after }) })
     for (const { id } of page.messages) kept.add(id)

@@ -125,7 +125,7 @@ test('an operator destroys the key of a session, and nobody reads it any more', 
     return app.app.request(String(input), { ...init, headers: { ...(init.headers as Record<string, string>), host: 'localhost' } })
   }
   const client = connect('http://localhost', { key: app.key, fetch: counting })
-  const reading = (await client.session('a')).messages()
+  const reading = client.session('a').messages()
   await expect(reading).rejects.toMatchObject({ code: 'UNREADABLE', retryable: false, details: { reason: 'no session key' } })
   expect(asked).toBe(1)
   const plain = await Application.open()

@@ -98,7 +98,7 @@ test('a directory that is one session is sent as an archive, and what cannot be 
   const { result } = (await response.json()) as { result: { sessions: unknown[] } }
   expect(result.sessions).toMatchObject([{ source: 's-1', session_id: 's-1', messages: 4, damaged: 1, format: 'openviking' }])
   const kept = []
-  for await (const { value } of (await app.store.in('_store').session('quarantine')).entries(`import:${app.store.space}`)) kept.push(value)
+  for await (const { value } of app.store.in('_store').session('quarantine').entries(`import:${app.store.space}`)) kept.push(value)
   expect(kept).toMatchObject([{ base64: Buffer.from('{"to').toString('base64') }])
 })
 

@@ -65,7 +65,7 @@ test('sessions and bytes that a key adds at two servers are added up, and the ne
   // Each may not know yet of a tenth that the other has let in.
   expect(sessions).toBeGreaterThanOrEqual(20)
   expect(sessions).toBeLessThanOrEqual(24)
-  const say = async (store: RemoteStore) => (await store.session('s0')).append({ role: 'user', content: 'x'.repeat(1000) })
+  const say = async (store: RemoteStore) => store.session('s0').append({ role: 'user', content: 'x'.repeat(1000) })
   const messages = await exhaust(both, 'bytes', say)
   expect(messages).toBeGreaterThan(80)
   expect(messages).toBeLessThan(120)
@@ -87,7 +87,7 @@ test('messages a minute are those of two servers together, of a key and of a spa
     const { admin, key, both } = await start()
     await admin.setQuota({ messagesPerMinute: 100 }, whose === 'key' ? { key } : {})
     const begun = performance.now()
-    const say = async (store: RemoteStore) => (await store.session('s')).append({ role: 'user', content: 'x' })
+    const say = async (store: RemoteStore) => store.session('s').append({ role: 'user', content: 'x' })
     const messages = await exhaust(both, 'messages_per_minute', say)
     // While they came, some of a minute went by.
     const faded = ((performance.now() - begun) / 60_000) * 100

@@ -46,7 +46,7 @@ test('a thread that kept the catalog up to date and ends is started anew, and ke
   await (threads()[0] as Worker).terminate()
   await vi.waitFor(() => expect(threads()).toHaveLength(2), 30_000)
   expect(threads()[1]).not.toBe(threads()[0])
-  await (await store.session('s')).append({ role: 'user', content: 'a needle' })
+  await store.session('s').append({ role: 'user', content: 'a needle' })
   expect(await answers(store as unknown as Store)).toMatchObject({ listed: ['s'], lag: null })
   await store.close()
   // A store that is closed starts none.
@@ -100,7 +100,7 @@ test.skipIf(!tmpfs.available)(
         id: `m${i}x${j}`,
         content: `a needle ${i * j} ${'some words '.repeat(20)}`,
       }))
-      await (await store.session(`s${i}`)).append(messages)
+      await store.session(`s${i}`).append(messages)
     }
     while ((await store.search('needle')).lag !== null);
     const files = (): string[] => readdirSync(directory).filter((name) => name.startsWith('catalog.db') && !/-(?:wal|shm)$/.test(name))
@@ -122,16 +122,16 @@ test.skipIf(!tmpfs.available)(
 test.skipIf(!tmpfs.available)('on a full disk what is there is listed and found; when there is room, what comes is too', async () => {
   const { mount, directory } = onMount()
   const store = await openStore(directory)
-  for (let i = 0; i < 5; i++) await (await store.session(`s${i}`)).append({ id: `m${i}`, content: 'a needle' })
+  for (let i = 0; i < 5; i++) await store.session(`s${i}`).append({ id: `m${i}`, content: 'a needle' })
   expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4'] })
   const ballast = join(mount.directory, 'ballast')
-  await (await store.session('s5')).append({ id: 'm5', content: `a needle ${'x'.repeat(200)}` })
+  await store.session('s5').append({ id: 'm5', content: `a needle ${'x'.repeat(200)}` })
   const { bavail, bsize } = statfsSync(mount.directory)
   writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-  await expect((await store.session('s6')).append({ id: 'm6', content: 'x'.repeat(100_000) })).rejects.toMatchObject({ code: 'NO_SPACE' })
+  await expect(store.session('s6').append({ id: 'm6', content: 'x'.repeat(100_000) })).rejects.toMatchObject({ code: 'NO_SPACE' })
   expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4', 'm5'] })
   rmSync(ballast)
-  await (await store.session('s7')).append({ id: 'm7', content: 'a needle' })
+  await store.session('s7').append({ id: 'm7', content: 'a needle' })
   expect(await answers(store)).toMatchObject({ found: ['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm7'], lag: null })
   await store.close()
 })

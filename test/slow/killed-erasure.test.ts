@@ -16,7 +16,7 @@ const strace = requirePlatform('strace')
 
 async function prepare(path: string, options: OpenOptions): Promise<void> {
   const store = await openStore(path, { limits: { segmentBytes: 1500 }, ...options })
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append([
     { id: 'a', role: 'user', content: 'first' },
     { id: 'm', role: 'user', content: SECRET },
@@ -33,7 +33,7 @@ async function prepare(path: string, options: OpenOptions): Promise<void> {
 async function look(path: string, options: OpenOptions): Promise<'there' | 'gone'> {
   const store = await openStore(path, { ...options, brief: true })
   try {
-    const session = await store.session('s')
+    const session = store.session('s')
     const content = (await session.message('m'))?.message.content
     const found: string[] = []
     for await (const { kind, severity } of doctor(store)) if (severity === 'damage') found.push(kind)
@@ -41,7 +41,7 @@ async function look(path: string, options: OpenOptions): Promise<'there' | 'gone
     expect((await session.message('z'))?.message.content).toBe('last')
     if (content === `${SECRET}, they say`) return 'there'
     expect(content).toBe('[erased]')
-    expect((await (await store.session('f')).message('m'))?.message.content).toBe('[erased]')
+    expect((await store.session('f').message('m'))?.message.content).toBe('[erased]')
     expect(tracesOf(path, SECRET, 'Quagmire')).toEqual([])
     return 'gone'
   } finally {

@@ -35,7 +35,7 @@ test('a server is killed under load, again and again, while clients retry: every
   const acknowledged: string[][] = Array.from({ length: WRITERS }, () => [])
   let going = true
   const writers = acknowledged.map(async (mine, i) => {
-    const session = await store.session(`s${i % 4}`)
+    const session = store.session(`s${i % 4}`)
     for (let n = 0; going; n++) {
       // Every other one by a key alone: then the id is the server's.
       const id = n % 2 === 0 ? { ids: [`w${i} n${n}`] } : {}
@@ -52,7 +52,7 @@ test('a server is killed under load, again and again, while clients retry: every
   going = false
   await Promise.all(writers)
   for (let s = 0; s < 4; s++) {
-    const ids = await idsOf(await store.session(`s${s}`))
+    const ids = await idsOf(store.session(`s${s}`))
     expect(new Set(ids).size).toBe(ids.length)
     const places = new Map(ids.map((id, place) => [id, place]))
     for (const [i, mine] of acknowledged.entries()) {
@@ -70,11 +70,11 @@ test('a server is killed under load, again and again, while clients retry: every
 test('a stream of events goes on across a server that is killed: nothing is missed, nothing comes twice', async () => {
   const first = await ServerProcess.start(storeDirectory())
   const store = connect(first.url, { key: first.key, retries: 60 })
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: 'first' })
   const over = new AbortController()
   const seen: string[] = []
-  const follower = await store.session('s')
+  const follower = store.session('s')
   const following = (async () => {
     for await (const { messages } of follower.follow({ signal: over.signal })) seen.push(...messages.map(({ id }) => id))
   })()
@@ -96,7 +96,7 @@ test('commits under way when a server is killed are finished by the next one', a
   const store: RemoteStore = connect(first.url, { key: first.key, retries: 60 })
   const tasks = await Promise.all(
     Array.from({ length: 30 }, async (_, i) => {
-      const session = await store.session(`s${i}`)
+      const session = store.session(`s${i}`)
       await session.append({ role: 'user', content: `I prefer trains to planes, number ${i}.` })
       const committed = await session.commit()
       if (committed.status !== 'accepted') throw new Error('skipped')
@@ -121,7 +121,7 @@ test('requests that dribble hold nothing up, and are cut off', async () => {
   const dribbling = setInterval(() => {
     for (const socket of sockets) if (socket.writable) socket.write('x')
   }, 500)
-  const session = await connect(server.url, { key: server.key }).session('quick')
+  const session = connect(server.url, { key: server.key }).session('quick')
   expect((await session.append({ role: 'user', content: 'x' })).messageCount).toBe(1)
   await closed
   clearInterval(dribbling)

@@ -10,7 +10,7 @@ import { backedUp, dyingDisk, idsOf, type Place, say, UP_TO } from './backup-pla
 async function continueAfter(place: Place, lose: (place: Place) => void): Promise<void> {
   lose(place)
   await place.with(async (store) => {
-    await (await store.session('a')).acceptDamage()
+    await store.session('a').acceptDamage()
     await say(store, 'a', 50, 51)
   })
 }

@@ -63,12 +63,12 @@ export class Place {
 }
 
 export async function say(store: Store, id: string, from: number, to: number): Promise<void> {
-  const session = await store.session(id)
+  const session = store.session(id)
   for (let i = from; i < to; i++) await session.append({ id: `m${i}`, role: 'user', content: `message ${i} ${'x'.repeat(100)}` })
 }
 
 export async function idsOf(store: Store, id: string): Promise<string[]> {
-  const { messages } = await (await store.session(id)).messages({ limit: 200 })
+  const { messages } = await store.session(id).messages({ limit: 200 })
   return messages.map((message) => message.id)
 }
 

@@ -45,7 +45,7 @@ test('a carry at the very moment an erase ends brings no copy back', async () =>
     },
   })
   const store = await openStore(engine)
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ id: 'm', role: 'user', content: SECRET })
   const journal = inner.journal(name)
   erasing = async () => {

@@ -52,7 +52,7 @@ async function paged(session: Session, from: 'start' | 'end'): Promise<string[]>
 
 /** Everything that a process which starts now is shown. */
 async function look(store: Store, rounds: number): Promise<unknown> {
-  const session = await store.session('s')
+  const session = store.session('s')
   const { messages } = await session.messages({ limit: 1000 })
   expect((await session.window()).damage).toEqual([])
   expect(await session.message('none')).toBeUndefined()
@@ -91,7 +91,7 @@ test.each([
   for (let seed = 0; seed < SEEDS; seed++) {
     const world = makeWorld(seed, { writeBackChance: 0 })
     const store = await start(world, segmentBytes)
-    const session = await world.settle(store.session('s'))
+    const session = store.session('s')
     const rounds = 3
     for (let round = 0; round < rounds; round++) {
       // In each round the sync of another call fails, and of all that are under way with it.
@@ -132,8 +132,8 @@ test.each([
     ])
     // It goes on, and what is repeated is known.
     const again = await start(world, segmentBytes)
-    for (const wish of WISHES) await world.settle(wish(await world.settle(again.session('s')), 1))
-    expect((await world.settle((await world.settle(again.session('s'))).info())).messageCount, `seed ${seed}`).toBe(4 * rounds)
+    for (const wish of WISHES) await world.settle(wish(again.session('s'), 1))
+    expect((await world.settle(again.session('s').info())).messageCount, `seed ${seed}`).toBe(4 * rounds)
   }
   expect(lostInPlace).toBeGreaterThan(2)
 })
@@ -142,14 +142,14 @@ test('the very first sync of a session fails, with the names that lead to it: it
   for (let seed = 0; seed < SEEDS; seed++) {
     const world = makeWorld(seed, { writeBackChance: 0 })
     const store = await start(world, 1_000_000)
-    const session = await world.settle(store.session('s'))
+    const session = store.session('s')
     world.machine.faults.set(seed % 2 === 0 ? { sync: 1 } : { syncDirectory: 1 })
     await world.settle(session.append(body('first'), { ids: ['first'] }).catch(() => undefined))
     world.machine.heal()
     await world.settle(session.append(body('first'), { ids: ['first'] }))
     await world.settle(session.append(body('second'), { ids: ['second'] }))
     world.machine.powerLoss()
-    const found = await world.settle((await start(world, 1_000_000)).session('s'))
+    const found = (await start(world, 1_000_000)).session('s')
     expect(
       (await world.settle(found.messages())).messages.map(({ id }) => id),
       `seed ${seed}`,

@@ -50,7 +50,7 @@ async function show(session: Session, from: 'start' | 'end' = 'end', limit = 100
 /** Two branches, snapshots and entries, over several segments. The branch that is left at last goes over records of both. */
 async function write(): Promise<void> {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   const say = (from: number, to: number): Promise<unknown> =>
     session.append(
       Array.from({ length: to - from }, (_, i) => ({ content: `${from + i}`.padEnd(80, '.') })),
@@ -111,7 +111,7 @@ async function damaged<T>(hit: readonly Written[], look: (session: Session) => P
   }
   const store = await directory().open(SMALL)
   try {
-    return await look(await store.session('s'))
+    return await look(store.session('s'))
   } finally {
     await store.close()
     for (const [name, bytes] of before) await writeFile(name, bytes)
@@ -207,7 +207,7 @@ test('after damage the session is written to as before', async () => {
 
 test('a replacement that rotted can be replaced', async () => {
   const store = await directory().open(SMALL)
-  await (await store.session('s')).replace('m3', { content: 'other' })
+  await store.session('s').replace('m3', { content: 'other' })
   await store.close()
   const replaced = (await linesOf()).find(({ type }) => type === 'message.replaced') as Written
   await damaged([replaced], async (session) => {
@@ -219,7 +219,7 @@ test('a replacement that rotted can be replaced', async () => {
 
 test('a rotten link of entries costs its entries, and those before it are found', async () => {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   for (const key of ['a', 'b', 'c']) {
     await session.putEntries([{ channel: 'chain', key, value: key }])
     for (let i = 0; i < 8; i++) await session.append({ content: 'between'.padEnd(200, '.') })

@@ -30,7 +30,7 @@ async function say(session: Session, from: number, to: number): Promise<void> {
 /** Two archives with summaries, live messages, a title and a fork. */
 async function write(): Promise<void> {
   const store = await directory().open(SMALL)
-  const session = await store.session('s')
+  const session = store.session('s')
   const worker = new Worker(store, { model: extractive })
   await say(session, 0, 20)
   await session.commit()
@@ -66,14 +66,14 @@ beforeEach(write)
 
 describe('a window', () => {
   test('has no damage where nothing is damaged', async () => {
-    const window = await (await (await open()).session('s')).window()
+    const window = await (await open()).session('s').window()
     expect(window).toMatchObject({ damage: [], leftOut: [] })
   })
 
   test('says that messages are missing because they are damaged, and not for want of room', async () => {
     const line = await lineWith('u50')
     await rot(line)
-    const window = await (await (await open()).session('s')).window()
+    const window = await (await open()).session('s').window()
     expect(window.damage).toMatchObject([{ position: line.position, count: 2, reason: 'rotten' }])
     expect(window.leftOut).toEqual([{ kind: 'messages', count: 2, reason: 'damaged' }])
     expect(window.messages).toHaveLength(18)
@@ -81,7 +81,7 @@ describe('a window', () => {
 
   test('counts each live message once: as shown, as left out for want of room, or as damaged', async () => {
     await rot(await lineWith('u56'))
-    const { leftOut, messages } = await (await (await open()).session('s')).window({ budget: 60, countTokens: () => 10 })
+    const { leftOut, messages } = await (await open()).session('s').window({ budget: 60, countTokens: () => 10 })
     const left = (reason: string): number =>
       leftOut
         .filter((one) => one.reason === reason && one.kind.startsWith('message'))
@@ -93,7 +93,7 @@ describe('a window', () => {
 
   test('says that what followed the newest message cannot be read, however much it was', async () => {
     await rot(await lineWith('u58'))
-    const window = await (await (await open()).session('s')).window()
+    const window = await (await open()).session('s').window()
     expect(window.damage).toMatchObject([{ count: null, reason: 'rotten' }])
     expect(window.leftOut).toEqual([{ kind: 'messages', count: null, reason: 'damaged' }])
   })
@@ -103,7 +103,7 @@ describe('a window', () => {
     // Each summary is written twice.
     const [, , line, copy] = lines as [WrittenLine, WrittenLine, WrittenLine, WrittenLine]
     for (const one of [line, copy]) await rot(one)
-    const window = await (await (await open()).session('s')).window()
+    const window = await (await open()).session('s').window()
     expect(window.damage).toMatchObject([{ position: line.position, count: 0, reason: 'rotten' }])
     expect(window.leftOut).toEqual([{ kind: 'abstract', id: '2', reason: 'damaged' }])
     expect(window.messages).toHaveLength(40)
@@ -112,27 +112,27 @@ describe('a window', () => {
   test('says that the instructions at the beginning cannot be read', async () => {
     const line = await lineWith('u0')
     await rot(line)
-    const window = await (await (await open()).session('s')).window()
+    const window = await (await open()).session('s').window()
     expect(window.damage).toMatchObject([{ position: line.position, count: 2 }])
   })
 })
 
 test('the last turn says that a record in it cannot be read', async () => {
-  const before = await (await open()).session('s')
+  const before = (await open()).session('s')
   await before.append({ role: 'user', content: 'one more' })
   await before.append({ role: 'assistant', content: 'step' }, { ids: ['step'] })
   await before.append({ role: 'assistant', content: 'done' })
   expect(await before.turn()).toMatchObject({ status: 'complete', damage: [] })
   const line = await lineWith('step')
   await rot(line)
-  const session = await (await open()).session('s')
+  const session = (await open()).session('s')
   expect((await session.turn()).damage).toMatchObject([{ position: line.position, count: 1, reason: 'rotten' }])
 })
 
 test('an archive says which of its messages cannot be read, and another one does not', async () => {
   const line = await lineWith('u8')
   await rot(line)
-  const session = await (await open()).session('s')
+  const session = (await open()).session('s')
   const archive = await session.archive(1)
   expect(archive?.messages).toHaveLength(18)
   expect(archive?.damage).toMatchObject([{ position: line.position, count: 2, reason: 'rotten' }])
@@ -142,7 +142,7 @@ test('an archive says which of its messages cannot be read, and another one does
 test('a tree flags each session that is damaged, and says where', async () => {
   const line = await lineWith('u62', 'fork')
   await rot(line)
-  const tree = await (await (await open()).session('s')).tree()
+  const tree = await (await open()).session('s').tree()
   expect(tree).toMatchObject({ status: 'ok', damage: [] })
   expect(tree.children).toMatchObject([{ status: 'damaged', damage: [{ position: line.position, count: null, reason: 'rotten' }] }])
 })
@@ -160,7 +160,7 @@ test('a search names the damaged sessions that it looked in', async () => {
 test('who follows a session from its start meets a damaged record as a change, once, and continues after it', async () => {
   const line = await lineWith('u30')
   await rot(line)
-  const session = await (await open()).session('s')
+  const session = (await open()).session('s')
   const seen: { type: string; cursor: string; damage: readonly DamagedPlace[] }[] = []
   for await (const change of session.follow({ fromStart: true })) {
     seen.push(change)
@@ -177,7 +177,7 @@ test('who follows a session from its start meets a damaged record as a change, o
 test('who follows a session from its start learns that a segment is missing', async () => {
   const [, second = ''] = await segmentsOf(directory().path, 's')
   await rm(second)
-  const session = await (await open()).session('s')
+  const session = (await open()).session('s')
   for await (const { type, damage } of session.follow({ fromStart: true })) {
     if (type !== 'damage') continue
     expect(damage).toMatchObject([{ reason: 'missing', count: null }])
@@ -187,7 +187,7 @@ test('who follows a session from its start learns that a segment is missing', as
 
 test('the records of a session come with what cannot be read between them, page by page', async () => {
   const line = await rotBothCopies('session.described')
-  const session = await (await open()).session('s')
+  const session = (await open()).session('s')
   const places: DamagedPlace[] = []
   for (let before: number | null | undefined; before !== null; ) {
     const page = await session.recordPage({ limit: 5, ...(before === undefined ? {} : { before }) })
@@ -238,19 +238,19 @@ describe('damage that a person has accepted', () => {
     const handle = new Handle(before.parts, 's')
     const segment = Number(/(\d{16})\.jsonl$/.exec(line.file)?.[1])
     const finding = { kind: 'rotten', segment, offset: line.offset, length: line.length }
-    const [unaccepted] = (await (await before.session('s')).messages({ limit: 100 })).damage
+    const [unaccepted] = (await before.session('s').messages({ limit: 100 })).damage
     expect(unaccepted).toMatchObject({ position: line.position, count: 2, reason: 'rotten' })
     expect(unaccepted).not.toHaveProperty('accepted')
     await handle.submit({}, () => acknowledge([finding], { space: 'default', session: 's' }))
     await before.close()
 
-    const session = await (await open()).session('s')
+    const session = (await open()).session('s')
     const place = { position: line.position, count: 2, reason: 'rotten', accepted: true }
     expect(await session.info()).toMatchObject({ status: 'ok' })
     expect(await session.messages({ limit: 100 })).toMatchObject({ damage: [place] })
     expect((await session.window()).damage).toMatchObject([place])
     expect(await session.message('none')).toBeUndefined()
-    const fork = await (await open()).session('fork')
+    const fork = (await open()).session('fork')
     expect((await fork.messages({ limit: 100 })).damage).toMatchObject([{ ...place, session: 's' }])
   })
 })

@@ -13,7 +13,7 @@ const SMALL = { limits: { segmentBytes: 1500 } }
 /** Messages m0, m1 and so on, two in a record. */
 async function write(count: number, options: object = SMALL): Promise<void> {
   const store = await directory().open(options)
-  const session = await store.session('s')
+  const session = store.session('s')
   await say(session, 0, count)
   await store.close()
 }
@@ -144,7 +144,7 @@ describe.each(BOTH)('pages read from the $from', ({ from }) => {
   test('report what a fork inherits from a damaged parent, with the session that it is in', async () => {
     await write(30)
     const store = await directory().open(SMALL)
-    const fork = await (await store.session('s')).fork({ id: 'fork', at: 'm19' })
+    const fork = await store.session('s').fork({ id: 'fork', at: 'm19' })
     await say(fork, 30, 40)
     await store.close()
     const [inherited, own] = [
@@ -175,7 +175,7 @@ describe.each(BOTH)('pages read from the $from', ({ from }) => {
       }
       await removeIdFiles(directory().path)
       const store = await directory().open(SMALL)
-      const session = await store.session('s')
+      const session = store.session('s')
       const { ids, damage } = await readAll(session, { from, limit })
       const total = (await session.info()).totalMessageCount
       await store.close()
@@ -203,7 +203,7 @@ describe('a page', () => {
 
   test('of live messages reports nothing of what archives hold, and one of all messages does', async () => {
     const before = await directory().open(SMALL)
-    const written = await before.session('s')
+    const written = before.session('s')
     await say(written, 0, 20)
     await written.commit()
     await say(written, 20, 40)
@@ -218,7 +218,7 @@ describe('a page', () => {
 
   test('of another branch reports the damage of that branch', async () => {
     const before = await directory().open(SMALL)
-    const written = await before.session('s')
+    const written = before.session('s')
     await say(written, 0, 20)
     await say(written, 20, 30, 'm9')
     await before.close()
@@ -233,7 +233,7 @@ describe('a page', () => {
 
   test('shows the content before a replacement that is rotten, and reports that', async () => {
     const before = await directory().open(SMALL)
-    const written = await before.session('s')
+    const written = before.session('s')
     await say(written, 0, 10)
     await written.replace('m4', { role: 'user', content: 'new' })
     await say(written, 10, 30)
@@ -269,7 +269,7 @@ describe('a message that is asked for by its id', () => {
   test('is DAMAGED in a fork that would inherit it', async () => {
     await write(40)
     const before = await directory().open(SMALL)
-    await (await before.session('s')).fork({ id: 'fork', at: 'm19' })
+    await before.session('s').fork({ id: 'fork', at: 'm19' })
     await before.close()
     await rot(lineWith(await linesOf(directory().path, 's'), 'm8'))
     await removeIdFiles(directory().path)
@@ -279,7 +279,7 @@ describe('a message that is asked for by its id', () => {
   test('is not there if nothing is damaged, or if only what a fork does not inherit is', async () => {
     await write(40)
     const before = await directory().open(SMALL)
-    await (await before.session('s')).fork({ id: 'fork', at: 'm19' })
+    await before.session('s').fork({ id: 'fork', at: 'm19' })
     await before.close()
     expect(await (await open()).message('none')).toBeUndefined()
     await rot(lineWith(await linesOf(directory().path, 's'), 'm30'))

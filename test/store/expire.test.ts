@@ -26,7 +26,7 @@ async function told(store: Store, options: ExpireOptions): Promise<string[]> {
 
 test('nothing expires unless it is told how long', async () => {
   const { store, pass } = await openAt()
-  await (await store.session('a')).append({ role: 'user', content: 'hi' })
+  await store.session('a').append({ role: 'user', content: 'hi' })
   await (await store.create({ id: 'gone' })).delete()
   pass(1000 * DAY)
   expect(await told(store, {})).toEqual([])
@@ -45,8 +45,8 @@ test('what was idle is deleted, what was deleted is purged, and a dry run only t
   expect(await told(store, options)).toEqual(['gone purged', 'idle deleted'])
   expect(await told(store, options)).toEqual([])
   await idle.restore()
-  expect((await (await store.session('used')).info()).status).toBe('ok')
-  await expect((await store.session('gone')).restore()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect((await store.session('used').info()).status).toBe('ok')
+  await expect(store.session('gone').restore()).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('a space has a policy, which is used where no time is given, and belongs to that space alone', async () => {
@@ -84,7 +84,7 @@ test('what a session says of itself comes first, also where the space says nothi
 
 test('what a fork reaches is kept', async () => {
   const { store, pass } = await openAt()
-  const parent = await store.session('parent')
+  const parent = store.session('parent')
   await parent.append({ role: 'user', content: 'hi' })
   await parent.fork({ id: 'fork' })
   await parent.delete()

@@ -37,7 +37,7 @@ function idsOf(changes: readonly Change[]): string[] {
 
 test('two stores write at once, through many segments: whoever follows either sees every change once, in the one order', async () => {
   const [here, there] = [await directory().open(SMALL), await directory().open(SMALL)]
-  const [mine, theirs] = [await here.session('s'), await there.session('s')]
+  const [mine, theirs] = [here.session('s'), there.session('s')]
   const followers = [mine.follow({ fromStart: true }), theirs.follow({ fromStart: true })]
   const write = async (session: Session, name: string): Promise<void> => {
     for (let i = 0; i < 30; i++) await session.append({ content: `${name} ${i}`.padEnd(100, '.') })
@@ -56,7 +56,7 @@ test('two stores write at once, through many segments: whoever follows either se
 })
 
 test('from any cursor on it goes on with the change behind it', async () => {
-  const session = await (await directory().open(SMALL)).session('s')
+  const session = (await directory().open(SMALL)).session('s')
   for (let i = 0; i < 12; i++) await session.append([{ content: `${i}`.padEnd(100, '.') }, { content: 'and more' }])
   await session.describe({ title: 'title' })
   const following = session.follow({ fromStart: true })
@@ -64,7 +64,7 @@ test('from any cursor on it goes on with the change behind it', async () => {
   await following.return(undefined)
   // Behind the last one nothing comes but what is written now.
   await session.snapshot('the end')
-  const other = await (await directory().open(SMALL)).session('s')
+  const other = (await directory().open(SMALL)).session('s')
   for (const [index, { cursor }] of all.entries()) {
     const changes = other.follow({ after: cursor })
     const rest = await take(changes, all.length - index)
@@ -75,7 +75,7 @@ test('from any cursor on it goes on with the change behind it', async () => {
 })
 
 test('a change says what it is, when it was made, its messages with their ids, and the version behind it', async () => {
-  const session = await (await directory().open()).session('s')
+  const session = (await directory().open()).session('s')
   const changes = session.follow()
   const { ids, version } = await session.append([{ content: 'one' }, { content: 'two' }], { ids: [undefined, 'two'] })
   const [created, appended] = await take(changes, 2)
@@ -93,7 +93,7 @@ test('a change says what it is, when it was made, its messages with their ids, a
 })
 
 test('it begins with the call, not when somebody first waits', async () => {
-  const session = await (await openStore('memory:')).session('s')
+  const session = (await openStore('memory:')).session('s')
   await session.append({ content: 'before' })
   const changes = session.follow()
   await session.append({ content: 'behind' }, { ids: ['behind'] })
@@ -118,10 +118,10 @@ test('a hint that never comes costs time and nothing else', async () => {
     },
   }
   const deaf = await openStore({ ...wrapped(engine), watch: () => () => undefined }, { clock })
-  const session = await deaf.session('s')
+  const session = deaf.session('s')
   const next = take(session.follow(), 1)
   await asleep
-  await (await (await openStore(engine)).session('s')).append({ content: 'one' })
+  await (await openStore(engine)).session('s').append({ content: 'one' })
   wake()
   expect((await next).map(({ type }) => type)).toEqual(['session.created'])
 })
@@ -141,7 +141,7 @@ function wrapped(engine: ReturnType<typeof openMemoryEngine>): ReturnType<typeof
 
 describe('it ends', () => {
   test('by its signal, also while it waits', async () => {
-    const session = await (await directory().open()).session('s')
+    const session = (await directory().open()).session('s')
     await session.append({ content: 'one' })
     const ending = new AbortController()
     const changes = session.follow({ signal: ending.signal, fromStart: true })
@@ -153,13 +153,13 @@ describe('it ends', () => {
   })
 
   test('before it begins, if the signal was given already', async () => {
-    const session = await (await directory().open()).session('s')
+    const session = (await directory().open()).session('s')
     await session.append({ content: 'one' })
     expect(await take(session.follow({ signal: AbortSignal.abort(), fromStart: true }), 1)).toEqual([])
   })
 
   test('between two changes, although more are there', async () => {
-    const session = await (await openStore('memory:')).session('s')
+    const session = (await openStore('memory:')).session('s')
     for (const content of ['one', 'two', 'three']) await session.append({ content })
     const ending = new AbortController()
     const seen: string[] = []
@@ -174,7 +174,7 @@ describe('it ends', () => {
 describe('what was purged', () => {
   async function purged(): Promise<{ session: Session; cursor: string; sleeper: AsyncGenerator<Change>; recreate: () => Promise<void> }> {
     const store = await directory().open(SMALL)
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append({ content: 'one' })
     const following = session.follow({ fromStart: true })
     const seen = await take(following, 2)
@@ -227,14 +227,14 @@ describe('what was purged', () => {
 test.each(['', 'x', '12', '12-', '-reset', '12-ABCDEF01', '1e3-00000000', '99999999999999999-00000000'])(
   '%j is no cursor',
   async (cursor) => {
-    const session = await (await openStore('memory:')).session('s')
+    const session = (await openStore('memory:')).session('s')
     await expect(take(session.follow({ after: cursor }), 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   },
 )
 
 test('a cursor of another session does not fit: a reset tells', async () => {
   const store = await openStore('memory:')
-  const [one, other] = [await store.session('one'), await store.session('other')]
+  const [one, other] = [store.session('one'), store.session('other')]
   await one.append({ content: 'a' })
   await other.append({ content: 'somewhat longer' })
   const changes = one.follow({ fromStart: true })

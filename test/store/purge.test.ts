@@ -17,7 +17,7 @@ test('whoever dies at any write of a purge is followed by one that brings it to 
   for (let write = 1; ; write++) {
     await directory().empty()
     const store = await directory().open()
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append({ role: 'user', content: 'Quagmire' })
     await session.delete()
     await store.close()
@@ -38,7 +38,7 @@ async function purgedHalfway(make: (store: Store) => Promise<unknown>): Promise<
   const dying = await openStore(directory().path)
   await make(dying)
   await dying.search('quagmire')
-  await (await dying.session('s')).delete()
+  await dying.session('s').delete()
   expect(await dying.purge({ olderThanMs: 0 }).next()).toMatchObject({ value: { action: 'purged' } })
   await dying.close()
   const store = await openStore(directory().path)
@@ -50,7 +50,7 @@ async function purgedHalfway(make: (store: Store) => Promise<unknown>): Promise<
 }
 
 const QUAGMIRES: readonly [string, (store: Store) => Promise<unknown>][] = [
-  ['a message', async (store) => (await store.session('s')).append({ role: 'user', content: 'quagmire' })],
+  ['a message', async (store) => store.session('s').append({ role: 'user', content: 'quagmire' })],
   ['nothing but a title', (store) => store.create({ id: 's', title: 'quagmire' })],
 ]
 

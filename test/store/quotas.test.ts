@@ -30,11 +30,11 @@ test('a space holds as many sessions as it may, however they are made; deleting 
   const store = await openStore('memory:', { clock, quotas: (limit) => refused.push(limit) })
   await store.setQuota({ sessions: 2 })
   const a = await store.create({ id: 'a' })
-  await (await store.session('b')).append({ role: 'user', content: 'x' })
-  await (await store.session('b')).append({ role: 'user', content: 'y' })
+  await store.session('b').append({ role: 'user', content: 'x' })
+  await store.session('b').append({ role: 'user', content: 'y' })
   const no = { code: EXHAUSTED, details: { quota: 'sessions', limit: 2, used: 2 } }
   await expect(store.create({ id: 'c' })).rejects.toMatchObject(no)
-  await expect((await store.session('c')).append({ role: 'user', content: 'x' })).rejects.toMatchObject(no)
+  await expect(store.session('c').append({ role: 'user', content: 'x' })).rejects.toMatchObject(no)
   await expect(a.fork({ id: 'f' })).rejects.toMatchObject(no)
   expect(refused).toEqual(['sessions', 'sessions', 'sessions'])
   await a.delete()
@@ -47,7 +47,7 @@ test('a space holds as many sessions as it may, however they are made; deleting 
 test('a space holds as many bytes as it may', async () => {
   const store = await openStore('memory:', { clock: standing(), quotas: true })
   await store.setQuota({ bytes: 5000 })
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: 'x'.repeat(3000) })
   await expect(session.append({ role: 'user', content: 'x'.repeat(3000) })).rejects.toMatchObject({
     code: EXHAUSTED,
@@ -60,7 +60,7 @@ test('messages a minute are let in as they fade, and a caller is told when to co
   const clock = standing()
   const store = await openStore('memory:', { clock, quotas: true })
   await store.setQuota({ messagesPerMinute: 60 })
-  const session = await store.session('s')
+  const session = store.session('s')
   for (let i = 0; i < 60; i++) await session.append({ role: 'user', content: 'x' })
   await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({
     code: EXHAUSTED,
@@ -94,7 +94,7 @@ test('messages a minute are those of all processes together', async () => {
   await one.setQuota({ messagesPerMinute: 60 })
   clock.ms += 1000
   const spend = async (store: Store): Promise<number> => {
-    const session = await store.session('s')
+    const session = store.session('s')
     for (let count = 0; ; count++) {
       try {
         await session.append({ role: 'user', content: 'x' })
@@ -104,7 +104,7 @@ test('messages a minute are those of all processes together', async () => {
       }
     }
   }
-  const session = await other.session('s')
+  const session = other.session('s')
   await session.append({ role: 'user', content: 'x' })
   const first = await spend(one)
   expect(first).toBeGreaterThan(50)
@@ -125,7 +125,7 @@ test('a quota that is taken away and set again begins at nothing, and lets in no
   await one.setQuota({ messagesPerMinute: 10 })
   clock.ms += 1000
   const say = async (store: Store, many: number) => {
-    for (let i = 0; i < many; i++) await (await store.session('s')).append({ role: 'user', content: 'x' })
+    for (let i = 0; i < many; i++) await store.session('s').append({ role: 'user', content: 'x' })
   }
   // The first looks before the other lets in anything, and again when it has let in something itself: so it counts what the other did.
   await say(one, 1)
@@ -141,11 +141,11 @@ test('a quota that is taken away and set again begins at nothing, and lets in no
 
 test('what is used is told of a space, and of a key from when it has a limit', async () => {
   const store = await openStore('memory:', { quotas: true })
-  await (await store.session('a')).append({ role: 'user', content: 'x' })
+  await store.session('a').append({ role: 'user', content: 'x' })
   expect(await store.quotaUsage()).toMatchObject({ sessions: 1, bytes: expect.any(Number) })
   expect(await store.quotaUsage({ key: 'k' })).toBeNull()
   await store.setQuota({ sessions: 3 }, { key: 'k' })
-  await (await store.withKey('k').session('b')).append({ role: 'user', content: 'x' })
+  await store.withKey('k').session('b').append({ role: 'user', content: 'x' })
   expect(await store.quotaUsage({ key: 'k' })).toMatchObject({ sessions: 1 })
   await store.close()
 })
@@ -166,7 +166,7 @@ test('what a key has added is counted by two processes together, and by the next
   onTestFinished(() => rm(where, { recursive: true, force: true }))
   const clock = standing()
   const open = async () => (await openStore(where, { clock, quotas: true })).withKey('k')
-  const add = (store: Store, id: string) => store.session(id).then((session) => session.append({ role: 'user', content: 'x' }))
+  const add = (store: Store, id: string) => store.session(id).append({ role: 'user', content: 'x' })
   const [one, other] = [await open(), await open()]
   await one.setQuota({ sessions: 4 }, { key: 'k' })
   await add(one, 'a')
@@ -219,12 +219,12 @@ test('what one request adds is known to others at once, although nobody comes to
   await one.setQuota({ messagesPerMinute: 60 })
   await one.setQuota({ bytes: 100_000 }, { key: 'k' })
   clock.ms += 1000
-  await (await other.session('b')).append({ role: 'user', content: 'x' })
-  await (await one.session('a')).append(Array.from({ length: 60 }, () => ({ role: 'user', content: 'x'.repeat(1000) })))
+  await other.session('b').append({ role: 'user', content: 'x' })
+  await one.session('a').append(Array.from({ length: 60 }, () => ({ role: 'user', content: 'x'.repeat(1000) })))
   const third = await open()
   expect((await third.quotaUsage({ key: 'k' }))?.bytes).toBeGreaterThan(60_000)
   let count = 0
-  const session = await other.session('b')
+  const session = other.session('b')
   const more = async () => {
     for (; count < 60; count++) await session.append({ role: 'user', content: 'x' })
   }
@@ -274,7 +274,7 @@ test('a store whose last count cannot be written is closed all the same', async 
   }
   const store = (await openStore('memory:', { quotas: true, wrap })).withKey('k')
   await store.setQuota({ sessions: 40 }, { key: 'k' })
-  await (await store.session('a')).append({ role: 'user', content: 'x' })
+  await store.session('a').append({ role: 'user', content: 'x' })
   fails = true
   await expect(store.close()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   expect(closed).toEqual(['engine'])

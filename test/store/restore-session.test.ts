@@ -55,7 +55,7 @@ test.for(Object.entries(LOSSES))('a session comes back as it was after %s', asyn
   expect(place.bytes('a').equals(original)).toBe(true)
   const store = await place.open()
   expect(await idsOf(store, 'a')).toEqual(UP_TO(40))
-  const { duplicate } = await (await store.session('a')).append({ id: 'm3', role: 'user', content: `message 3 ${'x'.repeat(100)}` })
+  const { duplicate } = await store.session('a').append({ id: 'm3', role: 'user', content: `message 3 ${'x'.repeat(100)}` })
   expect(duplicate).toBe(true)
   await say(store, 'a', 40, 42)
   expect(await idsOf(store, 'a')).toEqual(UP_TO(42))
@@ -131,7 +131,7 @@ test('a session that continued on its own after it was cut is a conflict, and no
   const place = await backedUp(3)
   const [file] = place.segments('a') as [string]
   truncateSync(file, readFileSync(file).indexOf('{"v":', 800))
-  await place.with(async (store) => (await store.session('a')).acceptDamage())
+  await place.with(async (store) => store.session('a').acceptDamage())
   await place.say('a', 7, 9)
   const before = place.bytes('a')
   await expect(place.restore('a')).rejects.toMatchObject({
@@ -152,7 +152,7 @@ test('a session that continues in a later epoch is a conflict', async () => {
 
 test('a deleted session does not come back, and neither does a purged one', async () => {
   const place = await backedUp()
-  await place.with(async (store) => (await store.session('a')).delete())
+  await place.with(async (store) => store.session('a').delete())
   await expect(place.restore('a')).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('holdfast restore a') })
   await place.with(async (store) => {
     for await (const _ of store.purge({ olderThanMs: 0 }));
@@ -165,7 +165,7 @@ test('a deleted session does not come back, and neither does a purged one', asyn
 test('segments of an earlier incarnation that were purged stay away', async () => {
   const place = await backedUp()
   await place.with(async (store) => {
-    await (await store.session('a')).delete()
+    await store.session('a').delete()
     await store.create({ id: 'a' })
     await say(store, 'a', 0, 2)
     for await (const _ of store.purge({ olderThanMs: 0 }));
@@ -179,7 +179,7 @@ test('segments of an earlier incarnation that were purged stay away', async () =
 test('an erased message stays erased, in lines that are missing, damaged or there', async () => {
   const place = await backedUp()
   await place.with(async (store) => {
-    const session = await store.session('a')
+    const session = store.session('a')
     await session.erase('m1')
     await session.erase('m30')
   })
@@ -201,7 +201,7 @@ test('an erased message stays erased, in lines that are missing, damaged or ther
 test('an erasure that only the backup records is applied to its older segments', async () => {
   const place = await backedUp()
   const before = readFileSync(place.segments('a')[0] as string)
-  await place.with(async (store) => (await store.session('a')).erase('m1'))
+  await place.with(async (store) => store.session('a').erase('m1'))
   await backUp(place.store, place.backup)
   const [inBackup] = place.segments('a', place.backup) as [string]
   expect(readFileSync(inBackup).equals(before)).toBe(true)
@@ -214,7 +214,7 @@ test('an erasure that only the backup records is applied to its older segments',
 test('a fork whose origin is damaged is restored, and its origin is named', async () => {
   const place = await backedUp()
   await place.with(async (store) => {
-    const fork = await (await store.session('a')).fork({ id: 'f', at: 'm35' })
+    const fork = await store.session('a').fork({ id: 'f', at: 'm35' })
     await fork.append({ role: 'user', content: 'x' })
   })
   await backUp(place.store, place.backup)
@@ -234,7 +234,7 @@ test('a session of an encrypted store comes back, and needs its key', async () =
   await place.with(
     async (store) => {
       await say(store, 'a', 0, 40)
-      await (await store.session('a')).erase('m3')
+      await store.session('a').erase('m3')
     },
     { encryption },
   )
@@ -291,7 +291,7 @@ test.for([
   const messages = ['r1', 'r2', 'r3'].map((id) => ({ id, role: 'user', content: id }))
   const ends: number[] = []
   await place.with(async (store) => {
-    const session = await store.session('a')
+    const session = store.session('a')
     for (const message of messages) {
       await session.append(message, { key: `key of ${message.id}` })
       ends.push(place.bytes('a').length)
@@ -303,14 +303,14 @@ test.for([
   // Inside the lines of r1 and r2, wherever their text is.
   for (const end of ends.slice(0, 2)) bytes[end - 60] = (bytes[end - 60] ?? 0) ^ 1
   writeFileSync(file, bytes)
-  await place.with(async (store) => (await store.session('a')).append(messages.slice(1, 2), { key: 'another key' }), options)
+  await place.with(async (store) => store.session('a').append(messages.slice(1, 2), { key: 'another key' }), options)
   const expected = { repairedLines: 1, repeatedLines: 1, status: 'damaged' }
   expect(await place.restore('a', { ...options, dryRun: true })).toMatchObject(expected)
   expect(await place.restore('a', options)).toMatchObject(expected)
   expect(await place.restore('a', options)).toMatchObject({ ...expected, repairedLines: 0 })
   const store = await place.open(options)
   expect(await idsOf(store, 'a')).toEqual(['r1', 'r3', 'r2'])
-  expect((await (await store.session('a')).messages()).damage).toHaveLength(1)
+  expect((await store.session('a').messages()).damage).toHaveLength(1)
 })
 
 test('a lost segment with a message that was appended again is a conflict, and nothing is changed', async () => {
@@ -319,7 +319,7 @@ test('a lost segment with a message that was appended again is a conflict, and n
   const [, id = ''] = /"ids":\["(m\d+)"\]/.exec(readFileSync(lost, 'utf8')) ?? []
   rmSync(lost)
   for (const file of readdirSync(place.directory('a'))) if (file.endsWith('.ids')) rmSync(join(place.directory('a'), file))
-  const again = await place.with(async (store) => (await store.session('a')).append({ id, role: 'user', content: 'again' }))
+  const again = await place.with(async (store) => store.session('a').append({ id, role: 'user', content: 'again' }))
   expect(again.duplicate).toBe(false)
   const before = place.bytes('a')
   await expect(place.restore('a')).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -331,7 +331,7 @@ test('segments of two histories in a backup are refused, and nothing is written'
   const [former] = place.segments('a', place.backup) as [string]
   const old = readFileSync(former)
   truncateSync(place.segments('a')[0] as string, old.length - 300)
-  await place.with(async (store) => (await store.session('a')).acceptDamage())
+  await place.with(async (store) => store.session('a').acceptDamage())
   await place.say('a', 7, 9)
   await backUp(place.store, place.backup)
   // As earlier versions left it: the first segment from before the loss, the second from after it.
@@ -348,7 +348,7 @@ test('segments of two histories in a backup are refused, and nothing is written'
 test('a backup of a session that continued after accepted damage restores that session', async () => {
   const place = await backedUp(3)
   truncateSync(place.segments('a')[0] as string, place.bytes('a').length - 300)
-  await place.with(async (store) => (await store.session('a')).acceptDamage())
+  await place.with(async (store) => store.session('a').acceptDamage())
   await place.say('a', 7, 9)
   await backUp(place.store, place.backup)
   const now = place.bytes('a')

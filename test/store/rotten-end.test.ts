@@ -25,7 +25,7 @@ async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
 /** Six messages; then the bytes of the last line change. */
 async function sample(change: (line: Buffer) => void): Promise<void> {
   await withStore(async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     for (let i = 0; i < 6; i++) await session.append({ role: 'user', content: `message ${i}` }, { ids: [`m${i}`] })
   })
   const folder = join(directory, 'sessions', journalName('default', 'talk'))
@@ -41,13 +41,13 @@ test('a flipped bit in the last message stays in every answer, also when others 
     line[150] = (line[150] as number) ^ 1
   })
   await withStore(async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     expect((await session.messages()).damage).toMatchObject([{ reason: 'rotten' }])
     await session.append([{ role: 'user', content: 'after' }], { ids: ['after'] })
     expect((await session.messages()).damage).toMatchObject([{ reason: 'rotten' }])
   })
   await withStore(async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     await session.append([{ role: 'user', content: 'later' }])
     const { messages, damage } = await session.messages()
     expect(messages.map(({ message }) => message.content)).toEqual([...[0, 1, 2, 3, 4].map((i) => `message ${i}`), ...['after', 'later']])
@@ -66,7 +66,7 @@ test.each([
     line.fill(byte, from, line.length - 1)
   })
   await withStore(async (store) => {
-    const session = await store.session('talk')
+    const session = store.session('talk')
     expect(await session.info()).toMatchObject({ status: 'damaged' })
     expect((await session.messages()).damage).toMatchObject([{ reason: 'vanished' }])
     await expect(session.message('m5')).rejects.toMatchObject({ code: 'DAMAGED' })

@@ -24,7 +24,7 @@ export async function copyAndVerify(store: string, copies: string, sessions: rea
         const extent = await extentIn(opened, session)
         seen.push(extent)
         // Nothing keeps a copy from being used.
-        if (extent.count > 0) await (await opened.session(session)).append({ role: 'user', content: 'in the copy' })
+        if (extent.count > 0) await opened.session(session).append({ role: 'user', content: 'in the copy' })
       } catch (error) {
         if (!(error instanceof HoldfastError) || error.code !== 'DAMAGED') throw error
         damage.push({ session, what: `in the copy: ${error.message}` })
@@ -52,7 +52,7 @@ async function copyAll(from: string, to: string): Promise<void> {
 
 async function extentIn(store: Store, session: string): Promise<Extent> {
   try {
-    return await extentOf(await store.session(session))
+    return await extentOf(store.session(session))
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== 'NOT_FOUND') throw error
     return { session, count: 0, digest: digestOf([]), title: null }

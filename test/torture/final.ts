@@ -62,7 +62,7 @@ export async function finalOf(store: Store, leaseMs: number, harmed: readonly st
 }
 
 async function touch(store: Store, id: string): Promise<void> {
-  const write = async (): Promise<unknown> => (await store.session(id)).describe({ metadata: { touched: true } })
+  const write = async (): Promise<unknown> => store.session(id).describe({ metadata: { touched: true } })
   const read = async (): Promise<void> => {
     for await (const _ of doctor(store, { session: id }));
   }
@@ -76,7 +76,7 @@ async function touch(store: Store, id: string): Promise<void> {
 
 /** A deleted one is restored to look into it: it can be until it is purged. */
 async function sessionOf(store: Store, id: string, isDeleted: boolean, sources: readonly string[]): Promise<FinalSession> {
-  const session = await store.session(id)
+  const session = store.session(id)
   if (isDeleted) {
     try {
       await session.restore()

@@ -38,7 +38,7 @@ function begin(opened: Opened, history: HistoryFile, id: string): AbortControlle
   void (async () => {
     while (!ending.signal.aborted) {
       try {
-        const session = await opened.any().session(id)
+        const session = opened.any().session(id)
         const after = history.cursors.get(id)
         for await (const { messages, cursor, type } of session.follow({
           ...(after === undefined ? { fromStart: true } : { after }),
@@ -60,7 +60,7 @@ function begin(opened: Opened, history: HistoryFile, id: string): AbortControlle
 /** Whether it was shown every message that is there, in order, and perhaps others that were lost since. */
 async function isAtEnd(opened: Opened, history: HistoryFile, id: string): Promise<boolean> {
   try {
-    const session = await opened.any().session(id)
+    const session = opened.any().session(id)
     const { totalMessageCount } = await session.info()
     const shown = history.shownOf(id)
     if (shown.length === totalMessageCount) return true

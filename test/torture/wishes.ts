@@ -37,7 +37,7 @@ export function wish(role: Role, random: Random, tag: string, begun: number): Ma
 
 /** An append that is to follow what is there now. */
 async function conditional(store: StoreApi, id: string, tag: string): Promise<Wish | undefined> {
-  const session = await store.session(id)
+  const session = store.session(id)
   const from = nowUs()
   const { version } = await session.info()
   const { messages } = await session.messages({ limit: 1, archived: true })
@@ -54,7 +54,7 @@ async function conditional(store: StoreApi, id: string, tag: string): Promise<Wi
 
 /** A message that is there: it was durable before it was shown. */
 async function findable(store: StoreApi, session: string): Promise<Wish | undefined> {
-  const { messages } = await (await store.session(session)).messages({ limit: 20, archived: true })
+  const { messages } = await store.session(session).messages({ limit: 20, archived: true })
   const last = messages.at(-1)
   return last === undefined ? undefined : { kind: 'search', session, tag: tagOf(last.message) }
 }
@@ -73,7 +73,7 @@ export async function perform(
     for await (const _ of store.purge({ olderThanMs: 0 }));
     return { told: 'ok' }
   }
-  const session = await store.session(wanted.session)
+  const session = store.session(wanted.session)
   if (wanted.kind === 'accept') return { told: 'ok', gaps: (await session.acceptDamage({ key })).accepted.length }
   if (wanted.kind === 'recreate') return recreate(store, session, key)
   if (wanted.kind === 'read') return { told: 'ok', seen: [await extentOf(session)] }
@@ -146,12 +146,14 @@ async function recreate(store: StoreApi, session: SessionApi, key: string): Prom
 
 async function listed(store: StoreApi): Promise<Extent[]> {
   const { sessions } = await store.list({ limit: 12 })
-  return sessions
-    .filter(({ id }) => !id.startsWith('fork-') && !id.startsWith('reborn-'))
-    // Its files cannot be read at this moment: the list says so, and nothing else about it.
-    .filter(({ status }) => status !== 'unreadable')
-    .map(({ id, totalMessageCount, title, status }) => ({
-      ...{ session: id, count: totalMessageCount, digest: '', title },
-      damaged: status === 'damaged' ? 1 : 0,
-    }))
+  return (
+    sessions
+      .filter(({ id }) => !id.startsWith('fork-') && !id.startsWith('reborn-'))
+      // Its files cannot be read at this moment: the list says so, and nothing else about it.
+      .filter(({ status }) => status !== 'unreadable')
+      .map(({ id, totalMessageCount, title, status }) => ({
+        ...{ session: id, count: totalMessageCount, digest: '', title },
+        damaged: status === 'damaged' ? 1 : 0,
+      }))
+  )
 }

@@ -30,7 +30,7 @@ async function imported(text: string): Promise<Store> {
 
 /** A session with memories, some of which no longer hold, and an archive that failed. */
 async function teach(store: Store): Promise<void> {
-  const learned = await store.session('learned')
+  const learned = store.session('learned')
   for (const content of ['I live in Bergen.', 'I prefer tea.']) {
     await learned.append([
       { role: 'user', content },
@@ -95,7 +95,7 @@ test('a store in which everything has happened is the same behind an export and 
   const text = await exported(await lively())
   const again = await imported(text)
   expect(await exported(again)).toBe(text)
-  const [a, f] = [await again.session('a'), await again.session('f')]
+  const [a, f] = [again.session('a'), again.session('f')]
   expect((await a.archives()).map(({ status }) => status)).toEqual(['completed', 'pending'])
   expect((await f.info()).parent).toMatchObject({ session: 'a', kind: 'fork' })
   expect((await f.message('m1'))?.message.content).toBe('one')
@@ -103,7 +103,7 @@ test('a store in which everything has happened is the same behind an export and 
   expect(await a.revisions('m1')).toHaveLength(4)
   expect((await a.info()).policies).toEqual({ autoCommit: { tokens: 1000 } })
   expect((await a.info()).shares).toHaveLength(2)
-  const learned = await (await again.session('learned')).archives()
+  const learned = await again.session('learned').archives()
   expect(learned.map(({ status, memories }) => [status, memories.length > 0])).toEqual([
     ['completed', false],
     ['completed', true],
@@ -135,14 +135,14 @@ test('what was imported from other programs survives an export', async () => {
 
 test('a fork without its parent takes its past along', async () => {
   const again = await imported(await exported(await lively(), { session: 'f' }))
-  const messages = (await (await again.session('f')).messages({ archived: true })).messages.map(({ message }) => message.content)
+  const messages = (await again.session('f').messages({ archived: true })).messages.map(({ message }) => message.content)
   expect(messages).toEqual(['one', 'from the past'])
   expect((await again.list()).sessions.map(({ id }) => id)).toEqual(['f'])
 })
 
 test('a tree has the forks and children of a session, and nothing else', async () => {
   const store = await lively()
-  await (await store.session('other')).append({ role: 'user', content: 'x' })
+  await store.session('other').append({ role: 'user', content: 'x' })
   const again = await imported(await exported(store, { session: 'a', tree: true }))
   expect((await again.list()).sessions.map(({ id }) => id).sort()).toEqual(['a', 'c', 'f'])
 })
@@ -162,10 +162,7 @@ const KEY = `sk-${'ant'}-api03-${'Qz7Rk2LmX0pWvT5y'.repeat(3)}`
 test('keys are taken out of every format', async () => {
   const store = await openStore('memory:')
   const said = { role: 'user', content: `my key is ${KEY}, use postgres://me:hunter2@db/x` }
-  await (await store.session('s')).append([
-    said,
-    { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { token: KEY } }] },
-  ])
+  await store.session('s').append([said, { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { token: KEY } }] }])
   for (const format of ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const) {
     expect(await exported(store, { format })).toContain(KEY)
     const clean = await exported(store, { format, redact: true })
@@ -186,7 +183,7 @@ test('a page of html runs and loads nothing, whatever was said', async () => {
 
 test('markdown fences what tools gave, whatever it has inside', async () => {
   const store = await openStore('memory:')
-  await (await store.session('s')).append([
+  await store.session('s').append([
     { role: 'assistant', content: 'Look:', tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }] },
     { role: 'tool', tool_call_id: 't', content: 'a ``` b' },
   ])

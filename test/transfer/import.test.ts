@@ -55,13 +55,13 @@ test('a grown source adds only its new messages', async () => {
   await importAll(store, [chat('one', 'two')])
   const [report] = await importAll(store, [chat('one', 'two', 'two', 'three')])
   expect(report).toMatchObject({ messages: 2, skipped: 2 })
-  expect(await contents(await store.session(report?.session as string))).toEqual(['one', 'two', 'two', 'three'])
+  expect(await contents(store.session(report?.session as string))).toEqual(['one', 'two', 'two', 'three'])
 })
 
 test('OpenViking: an archive is completed, has its summary, and is never taken by a worker', async () => {
   const store = await openStore('memory:')
   await importAll(store, [sourceOf(fixtures.openViking)])
-  const session = await store.session('s-1')
+  const session = store.session('s-1')
   expect(await session.archives()).toMatchObject([
     {
       number: 1,
@@ -80,7 +80,7 @@ test('OpenViking: an archive is completed, has its summary, and is never taken b
 test('messages keep the time at which they were said', async () => {
   const store = await openStore('memory:')
   await importAll(store, [sourceOf(fixtures.claudeCode)])
-  const session = await store.session('cc-1')
+  const session = store.session('cc-1')
   expect((await session.message('u2'))?.at).toBe('2026-03-01T10:00:02.000Z')
   expect((await session.info()).createdAt).toBe('2026-03-01T10:00:01.000Z')
 })
@@ -95,10 +95,10 @@ test('PraisonAI: a fork shares the past of its parent, whichever comes first', a
       store,
       order.map((fixture) => sourceOf(fixture)),
     )
-    const fork = await store.session('p-2')
+    const fork = store.session('p-2')
     expect((await fork.info()).parent).toMatchObject({ session: 'p-1', kind: 'fork' })
     expect(await contents(fork)).toEqual(['long ago', 'so it was', 'one', 'two', 'otherwise'])
-    const parent = await store.session('p-1')
+    const parent = store.session('p-1')
     expect((await parent.info()).snapshots).toMatchObject([{ name: 'before three', messageCount: 4 }])
     expect((await parent.tree()).children).toMatchObject([{ session: 'p-2', kind: 'fork' }])
   }
@@ -107,12 +107,12 @@ test('PraisonAI: a fork shares the past of its parent, whichever comes first', a
 test('Claude Code: a prompt that was taken back stays on a branch of its own; sub-agents are children', async () => {
   const store = await openStore('memory:')
   await importAll(store, [sourceOf(fixtures.claudeCode)])
-  const session = await store.session('cc-1')
+  const session = store.session('cc-1')
   expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u7', 'u10'])
   expect((await session.message('u9'))?.id).toBe('u9')
   expect(await session.info()).toMatchObject({ title: 'Reading files', workspace: '/home/a/project' })
   expect(await session.usage()).toMatchObject([{ model: 'claude-x', calls: 3, inputTokens: 30, outputTokens: 15 }])
-  expect((await (await store.session('cc-1/agent-s1')).info()).parent).toMatchObject({ session: 'cc-1', kind: 'child' })
+  expect((await store.session('cc-1/agent-s1').info()).parent).toMatchObject({ session: 'cc-1', kind: 'child' })
 })
 
 /** A log of Claude Code: questions, and replies that took 10 and 5 tokens. */
@@ -135,7 +135,7 @@ function replies(count: number, model = (_: number) => 'claude-x'): Source {
 
 test('what calls took counts once, with the messages that are new', async () => {
   const store = await openStore('memory:')
-  const usage = async () => (await store.session('c')).usage()
+  const usage = async () => store.session('c').usage()
   await importAll(store, [replies(300)])
   expect(await usage()).toMatchObject([{ calls: 300, inputTokens: 3000, outputTokens: 1500 }])
   await importAll(store, [replies(310)])
@@ -156,7 +156,7 @@ function exported(output: number, text: string, more: object[] = []): Source {
 
 test('what a call took counts once, although its message was imported before its reply was finished', async () => {
   const store = await openStore('memory:')
-  const usage = async () => (await store.session('oc-9')).usage()
+  const usage = async () => store.session('oc-9').usage()
   const whole = [{ model: 'm', calls: 1, inputTokens: 10, outputTokens: 5 }]
   await importAll(store, [exported(0, 'He')])
   expect(await usage()).toEqual([])
@@ -179,7 +179,7 @@ test('whoever dies at any write of such an import leaves what the call took to t
     dies = hasDied()
     const store = await openStore(engine)
     await importAll(store, [exported(5, 'Hello')])
-    const session = await store.session('oc-9')
+    const session = store.session('oc-9')
     expect(await session.usage()).toEqual([{ model: 'm', calls: 1, inputTokens: 10, outputTokens: 5 }])
     expect((await session.messages()).messages.map(({ replaced }) => replaced)).toEqual([false, true])
     // The message, what its call took, and what the store notes of the source.
@@ -200,7 +200,7 @@ test('gemini-cli: what a call took counts once, although the log tells it only w
     { input: 1, output: 1 },
   ]
   const records = [reply('a', 'He'), reply('a', 'Hello', late), reply('b', 'x', early), reply('b', 'y', late)]
-  const usage = async () => (await store.session('g-9')).usage()
+  const usage = async () => store.session('g-9').usage()
   await importAll(store, [log(...records)])
   expect(await usage()).toEqual([{ model: 'm', calls: 2, inputTokens: 11, outputTokens: 6 }])
   await importAll(store, [log(...records, reply('c', 'z'))])
@@ -216,7 +216,7 @@ test('what calls took is not counted for a message that the store refuses, and s
   })
   const [report] = await importAll(store, [replies(4, (i) => `model ${i}`)])
   expect(report).toMatchObject({ messages: 7, damaged: 1 })
-  expect((await (await store.session('c')).usage()).map(({ model }) => model)).toEqual(['model 1', 'model 5', 'model 7'])
+  expect((await store.session('c').usage()).map(({ model }) => model)).toEqual(['model 1', 'model 5', 'model 7'])
 })
 
 test('of more models than a session counts, the messages are there, and it is told what is not counted', async () => {
@@ -224,17 +224,17 @@ test('of more models than a session counts, the messages are there, and it is to
   const [report] = await importAll(store, [replies(1010, (i) => `model ${i}`)])
   expect(report?.messages).toBe(2020)
   expect(report?.damage.at(-1)?.reason).toContain('a session counts 1000 models')
-  expect(await (await store.session('c')).usage()).toHaveLength(1000)
+  expect(await store.session('c').usage()).toHaveLength(1000)
   // The next part of the same log finds them counted.
   const [grown] = await importAll(store, [replies(1011, (i) => `model ${i}`)])
   expect(grown?.messages).toBe(2)
-  expect(await (await store.session('c')).usage()).toHaveLength(1000)
+  expect(await store.session('c').usage()).toHaveLength(1000)
 })
 
 test('gemini-cli: what was replaced and what was rewound stay readable', async () => {
   const store = await openStore('memory:')
   await importAll(store, [sourceOf(fixtures.geminiCli)])
-  const session = await store.session('g-1')
+  const session = store.session('g-1')
   expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['g1', 'g2', 'g4'])
   expect(await session.revisions('g2')).toHaveLength(2)
   expect((await session.info()).title).toBe('Numbers')
@@ -243,7 +243,7 @@ test('gemini-cli: what was replaced and what was rewound stay readable', async (
 test('pi: the tree and its compaction survive', async () => {
   const store = await openStore('memory:')
   await importAll(store, [sourceOf(fixtures.pi)])
-  const session = await store.session('pi-1')
+  const session = store.session('pi-1')
   expect((await session.messages({ archived: true })).messages.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'b1'])
   expect((await session.archives())[0]).toMatchObject({ status: 'completed', overview: 'One and two.', messageCount: 3 })
 })
@@ -255,7 +255,7 @@ test('what was changed here since stays, although the source is imported again',
     files: { f: `${fixtures.claudeCode.files['cc-1.jsonl']}${JSON.stringify({ type: 'mode', sessionId: 'cc-1' })}\n` },
   }
   await importAll(store, [sourceOf(fixtures.claudeCode)])
-  const session = await store.session('cc-1')
+  const session = store.session('cc-1')
   await session.describe({ title: 'Mine' })
   await session.replace('u1', { role: 'user', content: 'edited' })
   await importAll(store, [sourceOf(grown)])
@@ -265,7 +265,7 @@ test('what was changed here since stays, although the source is imported again',
 
 test('a session of the same id that is another one is left alone', async () => {
   const store = await openStore('memory:')
-  const own = await store.session('telegram:42')
+  const own = store.session('telegram:42')
   await own.append({ role: 'user', content: 'my own' })
   const [report] = await importAll(store, [sourceOf(fixtures.nanobot)])
   expect(report?.session).toMatch(/^telegram:42-[0-9a-f]{8}$/)
@@ -278,7 +278,7 @@ test('a session of the same id that is another one is left alone', async () => {
 test('a session that was deleted here is not brought back', async () => {
   const store = await openStore('memory:')
   const [report] = await importAll(store, [chat('one')])
-  await (await store.session(report?.session as string)).delete()
+  await store.session(report?.session as string).delete()
   expect(await importAll(store, [chat('one', 'two')])).toMatchObject([{ messages: 0, note: expect.stringContaining('deleted') }])
 })
 
@@ -290,7 +290,7 @@ test('an interrupted import goes on where it stopped', async () => {
   const [report] = await importAll(store, [chat(...texts)])
   expect((report?.messages ?? 0) + (report?.skipped ?? 0)).toBe(3000)
   expect(report?.skipped).toBeGreaterThan(0)
-  const session = await store.session(report?.session as string)
+  const session = store.session(report?.session as string)
   expect((await session.info()).totalMessageCount).toBe(3000)
   expect((await session.messages({ from: 'start', limit: 1000 })).messages.map(({ message }) => message.content)).toEqual(
     texts.slice(0, 1000),
@@ -315,7 +315,7 @@ test('what could not be read is in the quarantine of the store, once', async () 
   await importAll(store, [spoil('y')])
   expect(report).toMatchObject({ messages: 1, damaged: 0 })
   const kept = []
-  for await (const entry of (await store.in('_store').session('quarantine')).entries('import:default')) kept.push(entry.value)
+  for await (const entry of store.in('_store').session('quarantine').entries('import:default')) kept.push(entry.value)
   expect(kept).toMatchObject([
     { source: '/a/chat.jsonl', place: { line: 1, offset: 0 }, base64: Buffer.from('{"role":"user","content":"tor').toString('base64') },
   ])
@@ -336,7 +336,7 @@ test('what an importer of one’s own says that calls took counts, if it can be'
   }
   const source = sourceOf({ name: 'x.mine', files: { 'x.mine': 'anything' } })
   expect(await importAll(store, [source], { importers: [mine] })).toMatchObject([{ session: 'm', messages: 4 }])
-  expect(await (await store.session('m')).usage()).toEqual([{ model: 'm', calls: 3, inputTokens: 14, outputTokens: 22 }])
+  expect(await store.session('m').usage()).toEqual([{ model: 'm', calls: 3, inputTokens: 14, outputTokens: 22 }])
 })
 
 test('an importer of one’s own is asked first', async () => {

@@ -9,7 +9,7 @@ let store: Store
 let session: Session
 beforeEach(async () => {
   store = await openStore('memory:')
-  session = await store.session('s')
+  session = store.session('s')
 })
 
 /** Every message takes ten tokens. */

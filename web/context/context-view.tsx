@@ -30,7 +30,7 @@ export function ContextView({ id }: { readonly id: string }) {
   const query = useDeferredValue(recall.trim())
   const { data, error } = useQuery({
     queryKey: ['session', id, 'window', budget, query],
-    queryFn: async () => (await server.session(id)).window({ budget, ...(query === '' ? {} : { recall: query }) }),
+    queryFn: async () => server.session(id).window({ budget, ...(query === '' ? {} : { recall: query }) }),
     placeholderData: keepPreviousData,
   })
   return (

@@ -17,7 +17,7 @@ export function HistoryView({ id }: { readonly id: string }) {
     queryKey: ['session', id, 'records', withMessages],
     initialPageParam: undefined as number | undefined,
     queryFn: async ({ pageParam }) =>
-      (await server.session(id)).recordPage({ messages: withMessages, ...(pageParam === undefined ? {} : { before: pageParam }) }),
+      server.session(id).recordPage({ messages: withMessages, ...(pageParam === undefined ? {} : { before: pageParam }) }),
     getNextPageParam: ({ before }) => before ?? undefined,
   })
   const records = data?.pages.flatMap((page) => page.records) ?? []
@@ -49,9 +49,9 @@ function Row({ id, entry }: { readonly id: string; readonly entry: PageRecord })
   const snapshot = record.type === 'snapshot.taken' ? String(record.name) : undefined
   const revert = (to: string): void =>
     void attempt(
-      async () => (await server.session(id)).revert(to),
+      async () => server.session(id).revert(to),
       `Reverted to “${to}”. Nothing was destroyed.`,
-      async () => (await server.session(id)).undo(),
+      async () => server.session(id).undo(),
     )
   return (
     <li className={record.type.replace('.', '-')}>

@@ -98,7 +98,7 @@ function Retract({ source, known, onClose }: { readonly source: Source; readonly
     sources.some(({ session, archive }) => session === source.session && archive === source.archive),
   )
   const retract = async (): Promise<void> => {
-    await (await server.session(source.session)).retractMemories(source.archive)
+    await server.session(source.session).retractMemories(source.archive)
     await queries.invalidateQueries({ queryKey: ['memories'] })
   }
   return (

@@ -31,7 +31,7 @@ export function ActionsMenu({ id, info }: { readonly id: string; readonly info: 
   const refresh = () => queries.invalidateQueries({ queryKey: ['session', id] })
   const commit = (): void =>
     void attempt(async () => {
-      const committed = await (await server.session(id)).commit()
+      const committed = await server.session(id).commit()
       if (committed.status === 'skipped') notify('Nothing to commit: every message is in an archive already.')
       else {
         const { archive, messageCount, task } = committed
@@ -44,21 +44,21 @@ export function ActionsMenu({ id, info }: { readonly id: string; readonly info: 
     })
   const undo = (): void =>
     void attempt(async () => {
-      await (await server.session(id)).undo()
+      await server.session(id).undo()
       await refresh()
     }, 'The last revert was undone.')
   const fork = (): void =>
     void attempt(async () => {
-      const forked = await (await server.session(id)).fork()
+      const forked = await server.session(id).fork()
       go(sessionPath(forked.id))
       notify('This is the fork. It shares everything up to now.')
     })
   const remove = async (): Promise<void> => {
     const restore = async (): Promise<void> => {
-      await (await server.session(id)).restore()
+      await server.session(id).restore()
       await refresh()
     }
-    if (await attempt(async () => (await server.session(id)).delete(), 'Deleted. It can be restored until it is purged.', restore)) go('/')
+    if (await attempt(async () => server.session(id).delete(), 'Deleted. It can be restored until it is purged.', restore)) go('/')
   }
   useShortcuts('Act', [
     ...(mayWrite ? [{ keys: 'c', about: 'Commit', run: commit }] : []),

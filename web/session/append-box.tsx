@@ -18,7 +18,7 @@ export function AppendBox({ id }: { readonly id: string }) {
   const send = async (): Promise<void> => {
     if (text.trim() === '') return
     setBusy(true)
-    if (await attempt(async () => (await server.session(id)).append({ role, content: text }))) setText('')
+    if (await attempt(async () => server.session(id).append({ role, content: text }))) setText('')
     setBusy(false)
     field.current?.focus()
   }

@@ -17,12 +17,12 @@ export function useDamage(id: string, enabled: boolean) {
 
 /** What the newest page lacks. A session that was written to after a loss has it there, unless much was said since. */
 export function useNewestDamage(id: string, enabled: boolean) {
-  const queryFn = async () => (await (await server.session(id)).messages({ archived: true, limit: 1 })).damage
+  const queryFn = async () => (await server.session(id).messages({ archived: true, limit: 1 })).damage
   return useQuery({ queryKey: ['session', id, 'newest-damage'], enabled, queryFn })
 }
 
 async function damageOf(id: string): Promise<readonly DamagedPlace[]> {
-  const session = await server.session(id)
+  const session = server.session(id)
   const damage: DamagedPlace[] = []
   for (let after: string | undefined; ; ) {
     const where = after === undefined ? { from: 'start' as const } : { after }
@@ -97,7 +97,7 @@ interface AcceptDialogProps {
 function AcceptDialog({ id, open, whole, onClose }: AcceptDialogProps) {
   const queries = useQueryClient()
   const accept = async (): Promise<void> => {
-    await (await server.session(id)).acceptDamage()
+    await server.session(id).acceptDamage()
     await queries.invalidateQueries({ queryKey: ['session', id] })
   }
   return (

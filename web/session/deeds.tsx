@@ -25,15 +25,15 @@ export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly d
       erase: setErasing,
       fork: (message) =>
         void attempt(async () => {
-          const fork = await (await server.session(id)).fork({ at: message })
+          const fork = await server.session(id).fork({ at: message })
           go(sessionPath(fork.id))
           notify('This is the fork. It shares everything up to the message that you chose.')
         }),
       revert: (message) =>
         void attempt(
-          async () => (await server.session(id)).revert(message),
+          async () => server.session(id).revert(message),
           'Reverted. What came behind that message is kept, on a branch of its own.',
-          async () => (await server.session(id)).undo(),
+          async () => server.session(id).undo(),
         ),
     }
   }, [id, mayWrite, go])

@@ -15,7 +15,7 @@ export function Deleted({ id }: { readonly id: string }) {
   })
   const mayWrite = useMayWrite()
   const restore = async (): Promise<void> => {
-    await attempt(async () => (await server.session(id)).restore(), 'Restored.')
+    await attempt(async () => server.session(id).restore(), 'Restored.')
     await queries.invalidateQueries({ queryKey: ['session', id] })
   }
   return (

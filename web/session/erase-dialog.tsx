@@ -18,12 +18,12 @@ export function EraseDialog({ session, message, onClose }: EraseDialogProps) {
   // Asked for now: a commit may have taken it since it was shown.
   const { data: following, error } = useQuery({
     queryKey: ['session', session, 'made from', message.id],
-    queryFn: async () => madeFrom(await (await server.session(session)).archives(), message),
+    queryFn: async () => madeFrom(await server.session(session).archives(), message),
     staleTime: 0,
     gcTime: 0,
   })
   const erase = async (): Promise<void> => {
-    await (await server.session(session)).erase(message.id)
+    await server.session(session).erase(message.id)
     // Lists, searches and memories may have had its words.
     await queries.invalidateQueries()
   }

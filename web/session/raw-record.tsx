@@ -16,12 +16,12 @@ interface RawRecordProps {
 export function RawRecord({ session, message, onClose }: RawRecordProps) {
   const { data, error } = useQuery({
     queryKey: ['session', session, 'record', message.id],
-    queryFn: async () => (await (await server.session(session)).record(message.id)) ?? null,
+    queryFn: async () => (await server.session(session).record(message.id)) ?? null,
   })
   const { data: revisions = [] } = useQuery({
     queryKey: ['session', session, 'revisions', message.id],
     enabled: message.replaced,
-    queryFn: async () => (await server.session(session)).revisions(message.id),
+    queryFn: async () => server.session(session).revisions(message.id),
   })
   return (
     <Dialog title="Raw record" onClose={onClose} className="raw">

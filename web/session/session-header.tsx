@@ -82,7 +82,7 @@ function Title({ id, title }: { readonly id: string; readonly title: string | nu
     const next = draft.trim() === '' ? null : draft.trim()
     if (next === title) return
     const rename = (to: string | null) => async (): Promise<void> => {
-      await (await server.session(id)).describe({ title: to })
+      await server.session(id).describe({ title: to })
       await queries.invalidateQueries({ queryKey: ['session', id] })
     }
     await attempt(rename(next), 'Renamed.', rename(title))
@@ -112,7 +112,7 @@ function Tags({ id, tags }: { readonly id: string; readonly tags: readonly strin
   const queries = useQueryClient()
   const [draft, setDraft] = useState<string>()
   const change = (patch: { addTags?: readonly string[]; removeTags?: readonly string[] }) => async (): Promise<void> => {
-    await (await server.session(id)).describe(patch)
+    await server.session(id).describe(patch)
     await queries.invalidateQueries({ queryKey: ['session', id] })
   }
   const add = (): void => {
@@ -163,7 +163,7 @@ function Tags({ id, tags }: { readonly id: string; readonly tags: readonly strin
 }
 
 function Models({ id }: { readonly id: string }) {
-  const { data = [] } = useQuery({ queryKey: ['session', id, 'usage'], queryFn: async () => (await server.session(id)).usage() })
+  const { data = [] } = useQuery({ queryKey: ['session', id, 'usage'], queryFn: async () => server.session(id).usage() })
   return data.map(({ model, calls, inputTokens, outputTokens }) => (
     <span key={model} title={`${counted(calls, 'call')}: ${full(inputTokens)} tokens in, ${full(outputTokens)} out`}>
       {model}

@@ -25,13 +25,13 @@ export function ShareDialog({ id, info, onClose }: ShareProps) {
   const share = () =>
     attempt(async () => {
       const options = days === '' ? {} : { expiresAt: new Date(Date.now() + Number(days) * DAY_MS) }
-      const { token } = await (await server.session(id)).share(options)
+      const { token } = await server.session(id).share(options)
       setLink(`${location.origin}/shared/${token}`)
       await refresh()
     })
   const revoke = (share_: string) =>
     attempt(async () => {
-      await (await server.session(id)).unshare(share_)
+      await server.session(id).unshare(share_)
       await refresh()
     }, 'Revoked: the link opens nothing any longer.')
   return (

@@ -19,17 +19,17 @@ export function SnapshotsDialog({ id, info, onClose }: SnapshotsProps) {
   const refresh = () => queries.invalidateQueries({ queryKey: ['session', id] })
   const take = () =>
     attempt(async () => {
-      await (await server.session(id)).snapshot(name.trim())
+      await server.session(id).snapshot(name.trim())
       await refresh()
       setName('')
     }, `Took the snapshot “${name.trim()}”.`)
   const revert = async (to: string): Promise<void> => {
     const undo = async (): Promise<void> => {
-      await (await server.session(id)).undo()
+      await server.session(id).undo()
       await refresh()
     }
     const work = async (): Promise<void> => {
-      await (await server.session(id)).revert(to)
+      await server.session(id).revert(to)
       await refresh()
     }
     if (await attempt(work, `Reverted to “${to}”. Nothing was destroyed.`, undo)) onClose()

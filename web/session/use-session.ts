@@ -9,13 +9,13 @@ import { PAGE, TranscriptModel } from './model.ts'
 const REFRESH_MS = 1000
 
 export function useInfo(id: string) {
-  return useQuery({ queryKey: ['session', id], queryFn: async () => (await server.session(id)).info() })
+  return useQuery({ queryKey: ['session', id], queryFn: async () => server.session(id).info() })
 }
 
 export function useArchives(id: string) {
   return useQuery({
     queryKey: ['session', id, 'archives'],
-    queryFn: async () => (await server.session(id)).archives(),
+    queryFn: async () => server.session(id).archives(),
     placeholderData: keepPreviousData,
   })
 }
@@ -25,14 +25,14 @@ export function useMessagePlace(id: string, message: string | undefined) {
   return useQuery({
     queryKey: ['session', id, 'message', message],
     enabled: message !== undefined,
-    queryFn: async () => (await (await server.session(id)).message(message as string)) ?? null,
+    queryFn: async () => (await server.session(id).message(message as string)) ?? null,
   })
 }
 
 export function useTranscript(id: string): TranscriptModel {
   const queries = useQueryClient()
   const handle = useMemo(() => server.session(id), [id])
-  const model = useMemo(() => new TranscriptModel(async (depth) => pageOf(await server.session(id), depth)), [id])
+  const model = useMemo(() => new TranscriptModel(async (depth) => pageOf(server.session(id), depth)), [id])
   const refreshing = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => onReconnect(() => void model.open()), [model])
   useEffect(() => () => clearTimeout(refreshing.current), [])

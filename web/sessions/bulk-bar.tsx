@@ -14,7 +14,7 @@ async function forEach(
 ): Promise<void> {
   const waiting = [...ids]
   const run = async (): Promise<void> => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(await server.session(id))
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(server.session(id))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, run))
 }

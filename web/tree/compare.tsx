@@ -63,9 +63,9 @@ async function partingOf(left: string, right: string): Promise<number> {
 }
 
 function Column({ id, point }: { readonly id: string; readonly point: number }) {
-  const { data: info } = useQuery({ queryKey: ['session', id], queryFn: async () => (await server.session(id)).info() })
+  const { data: info } = useQuery({ queryKey: ['session', id], queryFn: async () => server.session(id).info() })
   const model = useMemo(
-    () => new TranscriptModel(async () => (await server.session(id)).messages({ archived: true, depth: point + 1, limit: SHOWN })),
+    () => new TranscriptModel(async () => server.session(id).messages({ archived: true, depth: point + 1, limit: SHOWN })),
     [id, point],
   )
   useSyncExternalStore(model.subscribe, () => model.version)

@@ -44,18 +44,18 @@ export function TreeView({ id }: { readonly id: string }) {
 async function wholeTree(id: string): Promise<TreeNode> {
   let root = id
   for (let i = 0; i < GENERATIONS; i++) {
-    const { parent } = await (await server.session(root)).info()
+    const { parent } = await server.session(root).info()
     // A parent that is gone leaves its children where they are.
     const isThere = parent !== null && (await exists(parent.session))
     if (parent === null || !isThere) break
     root = parent.session
   }
-  return (await server.session(root)).tree()
+  return server.session(root).tree()
 }
 
 async function exists(id: string): Promise<boolean> {
   try {
-    await (await server.session(id)).info()
+    await server.session(id).info()
     return true
   } catch {
     return false

@@ -34,20 +34,18 @@ export interface RespondOptions<M extends UIMessage> {
 }
 
 export class HoldfastChat<M extends UIMessage = UIMessage> {
-  readonly #session: Promise<AdapterSession>
+  readonly #session: AdapterSession
   readonly #log: StreamLog
   readonly #onDamage: OnDamage | undefined
 
   constructor({ store, chatId, onDamage }: HoldfastChatOptions) {
     this.#onDamage = onDamage
     this.#session = store.session(chatId)
-    // Whoever uses it is told.
-    this.#session.catch(() => undefined)
     this.#log = new StreamLog(store, chatId)
   }
 
   async #messages(): Promise<StoredMessage[]> {
-    return newestMessages(await this.#session, { onDamage: this.#onDamage })
+    return newestMessages(this.#session, { onDamage: this.#onDamage })
   }
 
   /** Every message of the chat, oldest first. */
@@ -57,7 +55,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
 
   /** Adds a message, or gives the one with its id other content. */
   async add(message: M): Promise<void> {
-    const session = await this.#session
+    const session = this.#session
     const known = (await this.#messages()).find(({ id }) => id === message.id)
     if (known === undefined) await session.append(message, { ids: [message.id] })
     else if (!isDeepStrictEqual(known.message, asJson(message))) await session.replace(message.id, message)
@@ -65,7 +63,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
 
   /** Makes the chat what the client shows: adds and replaces messages, and leaves those that it no longer has on a branch of their own. */
   async save(messages: readonly M[]): Promise<void> {
-    const session = await this.#session
+    const session = this.#session
     const kept = await this.#messages()
     const other = messages.findIndex(({ id }, index) => kept[index]?.id !== id)
     const shared = other === -1 ? messages.length : other

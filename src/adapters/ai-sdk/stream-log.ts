@@ -32,7 +32,7 @@ export class StreamLog {
 
   /** Begins anew. What was left of an answer that nobody finished is put aside. */
   async begin(): Promise<void> {
-    const session = await this.#session()
+    const session = this.#session()
     await ifKept(() => session.delete())
     await begun(this.#store, session, { tags: ['ai-sdk-stream'] })
     this.#alive()
@@ -49,7 +49,7 @@ export class StreamLog {
     clearTimeout(this.#timer)
     this.#flush()
     await this.#writing
-    const session = await this.#session()
+    const session = this.#session()
     await session.append({ type: 'ai-sdk.end' }, { ids: 'new' })
     await session.delete()
     if (this.#failure !== undefined) throw this.#failure
@@ -57,7 +57,7 @@ export class StreamLog {
 
   /** Tells whoever makes the answer, in whichever process, to stop. Whether there was one. */
   async stop(): Promise<boolean> {
-    const session = await this.#session()
+    const session = this.#session()
     if ((await ifKept(() => session.info())) === undefined) return false
     await session.append({ type: 'ai-sdk.stop' }, { ids: 'new' })
     return true
@@ -65,13 +65,13 @@ export class StreamLog {
 
   /** Calls back when somebody wants the answer to stop, until told not to listen any more. */
   async onStop(callback: () => void, signal: AbortSignal): Promise<void> {
-    const session = await this.#session()
+    const session = this.#session()
     for await (const message of messagesOf(session, signal)) if (message.type === 'ai-sdk.stop') callback()
   }
 
   /** All chunks so far, and those to come; null if no answer is being made. */
   async read(): Promise<ReadableStream<UIMessageChunk> | null> {
-    const session = await this.#session()
+    const session = this.#session()
     if ((await ifKept(() => session.info())) === undefined) return null
     const left = new AbortController()
     let heard: NodeJS.Timeout | undefined
@@ -125,14 +125,14 @@ export class StreamLog {
     this.#writing = this.#writing.then(async () => {
       try {
         const message: LogMessage = { type: 'ai-sdk.chunks', chunks }
-        await (await this.#session()).append(message, { ids: 'new' })
+        await this.#session().append(message, { ids: 'new' })
       } catch (error) {
         this.#failure ??= error
       }
     })
   }
 
-  #session(): Promise<AdapterSession> {
+  #session(): AdapterSession {
     return this.#store.session(this.#id)
   }
 }

@@ -72,7 +72,7 @@ export class HoldfastSessionStore implements SessionStore {
   }
 
   async #append(key: SessionKey, entries: readonly SessionStoreEntry[]): Promise<void> {
-    const session = await this.#session(key)
+    const session = this.#session(key)
     // An id that comes twice in one call is one line.
     let lines = entries.filter(({ uuid }, index) => uuid === undefined || entries.findIndex((one) => one.uuid === uuid) === index)
     for (;;) {
@@ -96,7 +96,7 @@ export class HoldfastSessionStore implements SessionStore {
 
   /** Lines in the order in which they were appended; null if there are none. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
-    const session = await this.#session(key)
+    const session = this.#session(key)
     const beside: Line[] = []
     const entries = session.entries(LINES)
     for (;;) {
@@ -121,7 +121,7 @@ export class HoldfastSessionStore implements SessionStore {
   async listSessionSummaries(projectKey: string): Promise<SessionSummaryEntry[]> {
     const summaries: SessionSummaryEntry[] = []
     for (const { id, metadata } of await this.#list({ project: projectKey, subpath: null })) {
-      const session = await this.#store.session(id)
+      const session = this.#store.session(id)
       const entry = await ifKept(() => session.entry(SUMMARY, SUMMARY))
       const data = (entry?.value as unknown as Known | undefined)?.data ?? null
       if (entry !== undefined && data !== null) {
@@ -137,7 +137,7 @@ export class HoldfastSessionStore implements SessionStore {
     for (const subpath of key.subpath === undefined ? await this.listSubkeys({ projectKey, sessionId }) : []) {
       await this.delete({ projectKey, sessionId, subpath })
     }
-    const session = await this.#session(key)
+    const session = this.#session(key)
     await ifKept(() => session.delete())
   }
 
@@ -156,7 +156,7 @@ export class HoldfastSessionStore implements SessionStore {
     return sessions
   }
 
-  #session(key: SessionKey): Promise<AdapterSession> {
+  #session(key: SessionKey): AdapterSession {
     return this.#store.session(idOf(key))
   }
 }

@@ -17,19 +17,17 @@ export interface HoldfastChatMessageHistoryOptions extends DamageOptions {
 
 export class HoldfastChatMessageHistory extends BaseListChatMessageHistory {
   override lc_namespace = ['holdfast', 'adapters', 'langchain']
-  readonly #session: Promise<AdapterSession>
+  readonly #session: AdapterSession
   readonly #onDamage: OnDamage | undefined
 
   constructor({ store, sessionId, onDamage }: HoldfastChatMessageHistoryOptions) {
     super()
     this.#onDamage = onDamage
     this.#session = store.session(sessionId)
-    // Whoever uses it is told.
-    this.#session.catch(() => undefined)
   }
 
   async getMessages(): Promise<BaseMessage[]> {
-    const texts = (await newestMessages(await this.#session, { onDamage: this.#onDamage })).map(({ message }) => JSON.stringify(message))
+    const texts = (await newestMessages(this.#session, { onDamage: this.#onDamage })).map(({ message }) => JSON.stringify(message))
     return Promise.all(texts.map((text) => plainMessage(text) ?? load<BaseMessage>(text)))
   }
 
@@ -40,11 +38,11 @@ export class HoldfastChatMessageHistory extends BaseListChatMessageHistory {
   /** On the disk when it resolves, all of them or none. */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     if (messages.length === 0) return
-    await (await this.#session).append(messages, { ids: 'new' })
+    await this.#session.append(messages, { ids: 'new' })
   }
 
   override async clear(): Promise<void> {
-    const session = await this.#session
+    const session = this.#session
     await ifThere(() => session.revert(null))
   }
 }

@@ -103,7 +103,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     const packed = new Map<string, Packed | string[]>()
     for (const channel of changed) {
       const texts = this.#isMessages(ns, channel)
-        ? await textsOf(this.serde, values[channel], this.#lists.latest(await thread.session()))
+        ? await textsOf(this.serde, values[channel], this.#lists.latest(thread.session))
         : undefined
       packed.set(channel, texts ?? (await pack(this.serde, values[channel])))
     }
@@ -190,7 +190,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     texts: readonly string[],
     call: string,
   ): Promise<Pick<Change, 'messages' | 'ids' | 'parent'> & { last: string }> {
-    const session = await thread.session()
+    const session = thread.session
     const base = before !== undefined && 'message' in before ? await this.#lists.read(session, before.message) : NO_MESSAGES
     const shared = commonLength(base.texts, texts)
     const parent = base.ids[shared - 1] ?? null
@@ -224,7 +224,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
   }
 
   async #value(thread: Thread, ref: ValueRef): Promise<unknown> {
-    const session = await thread.session()
+    const session = thread.session
     if ('message' in ref) return messagesOf(this.serde, (await this.#lists.read(session, ref.message)).texts)
     const entry = await session.entry(VALUES, ref.entry)
     if (entry === undefined) {

@@ -61,14 +61,14 @@ export class HoldfastStore extends BaseStore {
   }
 
   async #get({ namespace, key }: GetOperation): Promise<Item | null> {
-    const session = await this.#session(namespace)
+    const session = this.#session(namespace)
     const entry = await ifKept(() => session.entry(ITEMS, keyOf(key)))
     return entry === undefined ? null : itemOf(namespace, entry.value)
   }
 
   async #put(group: readonly PutOperation[]): Promise<void> {
     const [{ namespace }] = group as [PutOperation]
-    const session = await this.#session(namespace)
+    const session = this.#session(namespace)
     // Of several puts of one key the last one counts.
     const last = new Map(group.map((operation) => [operation.key, operation]))
     const entries: { channel: string; key: string; value?: Json }[] = []
@@ -87,7 +87,7 @@ export class HoldfastStore extends BaseStore {
     const items: SearchItem[] = []
     for await (const namespace of this.#all()) {
       if (!matches({ matchType: 'prefix', path: namespacePrefix }, namespace)) continue
-      const session = await this.#session(namespace)
+      const session = this.#session(namespace)
       for await (const { value } of session.entries(ITEMS)) {
         const item = itemOf(namespace, value)
         if (Object.entries(filter).every(([field, wanted]) => fits(item.value[field], wanted))) items.push(item)
@@ -115,7 +115,7 @@ export class HoldfastStore extends BaseStore {
     }
   }
 
-  #session(namespace: readonly string[]): Promise<AdapterSession> {
+  #session(namespace: readonly string[]): AdapterSession {
     return this.#store.session(idOf(namespace))
   }
 }

@@ -57,20 +57,20 @@ export class Thread {
     this.id = id
   }
 
-  async session(): Promise<AdapterSession> {
-    this.#session ??= await this.#store.session(this.id)
+  get session(): AdapterSession {
+    this.#session ??= this.#store.session(this.id)
     return this.#session
   }
 
   /** The last value of an entry; undefined if there is none, or no thread. */
   async read<T>(channel: string, ...key: string[]): Promise<T | undefined> {
-    const session = await this.session()
+    const session = this.session
     return (await ifKept(() => session.entry(channel, keyOf(...key))))?.value as T | undefined
   }
 
   /** Checkpoints of all namespaces, the one put last first. */
   async *rows(): AsyncGenerator<CheckpointRow> {
-    const session = await this.session()
+    const session = this.session
     const entries = session.entries(CHECKPOINTS)
     for (;;) {
       const next = await ifKept(() => entries.next())
@@ -89,7 +89,7 @@ export class Thread {
 
   async #change(decide: () => Promise<Change | undefined>): Promise<void> {
     for (;;) {
-      const session = await this.session()
+      const session = this.session
       this.#version ??= await begun(this.#store, session, { tags: [TAG] })
       const change = await decide()
       if (change === undefined) return
@@ -111,7 +111,7 @@ export class Thread {
   }
 
   async delete(): Promise<void> {
-    const session = await this.session()
+    const session = this.session
     this.#version = undefined
     await ifKept(() => session.delete())
   }

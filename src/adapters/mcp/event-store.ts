@@ -24,7 +24,7 @@ export class HoldfastEventStore implements EventStore {
   }
 
   async storeEvent(streamId: StreamId, message: JSONRPCMessage): Promise<EventId> {
-    const { id } = await (await this.#session(streamId)).append({ type: 'mcp.event', message }, { ids: 'new' })
+    const { id } = await this.#session(streamId).append({ type: 'mcp.event', message }, { ids: 'new' })
     return `${Buffer.from(streamId).toString('base64url')}.${id}`
   }
 
@@ -39,7 +39,7 @@ export class HoldfastEventStore implements EventStore {
     const parts = partsOf(lastEventId)
     if (parts === undefined) throw new HoldfastError('INVALID_ARGUMENT', 'This is no id of an event. Begin a new stream.')
     const { name, stream } = parts
-    const session = await this.#session(stream)
+    const session = this.#session(stream)
     for (let { after, more } = { after: parts.message, more: true }; more; ) {
       const page = await session.messages({ after, limit: 1000, archived: true })
       reportDamage(session.id, page.damage)
@@ -52,7 +52,7 @@ export class HoldfastEventStore implements EventStore {
     return stream
   }
 
-  #session(streamId: StreamId): Promise<AdapterSession> {
+  #session(streamId: StreamId): AdapterSession {
     return this.#store.session(`${this.#prefix}${streamId}`)
   }
 }

@@ -3,7 +3,7 @@ import type { SessionApi, StoreApi } from '../../client/api.ts'
 
 export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
   /** With `creates`, one that is missing may be about to be made. */
-  session(id: string, options?: { readonly creates?: boolean }): Promise<SessionApi>
+  session(id: string, options?: { readonly creates?: boolean }): SessionApi | Promise<SessionApi>
 }
 
 export interface McpOptions {

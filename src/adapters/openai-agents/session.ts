@@ -37,15 +37,13 @@ export interface HoldfastSessionOptions extends DamageOptions {
 
 export class HoldfastSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
   readonly #sessionId: string
-  readonly #session: Promise<AdapterSession>
+  readonly #session: AdapterSession
   readonly #onDamage: OnDamage | undefined
 
   constructor({ store, sessionId, onDamage }: HoldfastSessionOptions) {
     this.#onDamage = onDamage
     this.#sessionId = sessionId
     this.#session = store.session(sessionId)
-    // Whoever uses it is told.
-    this.#session.catch(() => undefined)
   }
 
   async getSessionId(): Promise<string> {
@@ -55,18 +53,18 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
   /** All items, those that a commit has archived too; the newest if a limit is told. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return []
-    const messages = await newestMessages(await this.#session, { onDamage: this.#onDamage, ...(limit === undefined ? {} : { limit }) })
+    const messages = await newestMessages(this.#session, { onDamage: this.#onDamage, ...(limit === undefined ? {} : { limit }) })
     return messages.map(({ message }) => fromJson(message) as AgentInputItem)
   }
 
   /** On the disk when it resolves, all of them or none. */
   async addItems(items: AgentInputItem[]): Promise<void> {
     if (items.length === 0) return
-    await (await this.#session).append(kept(items), { ids: 'new' })
+    await this.#session.append(kept(items), { ids: 'new' })
   }
 
   async popItem(): Promise<AgentInputItem | undefined> {
-    const session = await this.#session
+    const session = this.#session
     for (;;) {
       const [last] = await newestMessages(session, { limit: 1, onDamage: this.#onDamage })
       if (last === undefined) return undefined
@@ -76,13 +74,13 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
   }
 
   async clearSession(): Promise<void> {
-    const session = await this.#session
+    const session = this.#session
     await ifThere(() => session.revert(null))
   }
 
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
     if (items.length === 0) return this.clearSession()
-    await (await this.#session).append(kept(items), { ids: 'new', parent: null })
+    await this.#session.append(kept(items), { ids: 'new', parent: null })
   }
 
   /** Happens once under its operation id; the same id with another transaction, or another suffix, is refused with CONFLICT. */
@@ -92,11 +90,11 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
       transaction.type === 'append_items' ? [[], transaction.items] : [transaction.expectedSuffix, transaction.replacement]
     if (!Array.isArray(last) || !Array.isArray(items)) throw invalid('A transaction has arrays of items.')
     if (last.length === 0 && items.length === 0) return
-    await (await this.#session).replaceTail(kept(last), kept(items), { ids: 'new', key: keyOf(operationId) })
+    await this.#session.replaceTail(kept(last), kept(items), { ids: 'new', key: keyOf(operationId) })
   }
 
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
-    const session = await this.#session
+    const session = this.#session
     for (;;) {
       const items = (await newestMessages(session, { onDamage: this.#onDamage })).map(({ message }) => message)
       const mutated = mutations.reduce(mutate, items)

@@ -57,7 +57,7 @@ const tree = route({
 async function ownedOnly(store: Store, node: TreeNode, owner: string): Promise<TreeNode> {
   const children: TreeNode[] = []
   for (const child of node.children) {
-    const info = child.status === 'ok' || child.status === 'damaged' ? await (await store.session(child.session)).info() : undefined
+    const info = child.status === 'ok' || child.status === 'damaged' ? await store.session(child.session).info() : undefined
     if (info?.owner === owner) children.push(await ownedOnly(store, child, owner))
   }
   return { ...node, children }

@@ -207,7 +207,7 @@ const tasks = route({
 })
 
 async function isOwn({ store, principal }: Call, session: string): Promise<boolean> {
-  return (await (await store.session(session)).info()).owner === principal.owner
+  return (await store.session(session).info()).owner === principal.owner
 }
 
 /** The task of the path, if the caller may know of it. */
@@ -256,7 +256,7 @@ const retry = route({
   handle: async (call) => {
     const found = await taskOf(call)
     const { expect } = call.write
-    const version = expect === undefined ? undefined : await (await call.store.session(found.session)).version()
+    const version = expect === undefined ? undefined : await call.store.session(found.session).version()
     if (version !== expect) throw unexpected(expect, version)
     await found.retry()
     call.parts.worker?.wake()

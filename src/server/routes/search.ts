@@ -64,7 +64,7 @@ async function find({ store, principal, body }: Call<unknown, z.output<typeof fi
   const wanted = [...(types.includes('memory') ? (['memory'] as const) : []), ...(types.includes('resource') ? (['message'] as const) : [])]
   // Memories are of an owner: whoever asks for a session is told what is known of its owner, not of others.
   const isTold = session_id != null && principal.owner === null
-  const owner = isTold ? ((await (await store.session(session_id)).info()).owner ?? undefined) : (principal.owner ?? undefined)
+  const owner = isTold ? ((await store.session(session_id).info()).owner ?? undefined) : (principal.owner ?? undefined)
   const isEmpty = query.trim() === '' || wanted.length === 0 || limit === 0
   const { hits, damage } = isEmpty ? { hits: [], damage: [] } : await store.search(query, { kinds: wanted, limit, ...given({ owner }) })
   const found = hits.map((hit) => contextOf(hit, principal.user)).filter(({ score }) => score >= (score_threshold ?? 0))

@@ -56,7 +56,7 @@ const create = route({
   handle: async ({ store, principal, body, write }) => {
     const { session_id, parent, title, tags, metadata, workspace } = body
     const owner = ownerFor(principal, body.owner)
-    if (typeof parent === 'string' && principal.owner !== null) await requireOwn(await store.session(parent), principal.owner)
+    if (typeof parent === 'string' && principal.owner !== null) await requireOwn(store.session(parent), principal.owner)
     const policy = body.auto_commit_policy == null ? null : mergedPolicy(body.auto_commit_policy, null)
     const kept = { ...(body.policies as JsonObject | undefined), ...policyPatch(body, policy) }
     const session = await store.create({

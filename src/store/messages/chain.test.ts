@@ -14,7 +14,7 @@ const { keysOf } = sessionReducer
 
 async function open(engine: Engine = openMemoryEngine({ keysOf })): Promise<Session> {
   const store = await openStore(engine, { clock: systemClock, ids: systemIds })
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ id: 'm0', content: 'begun' })
   return session
 }

@@ -9,7 +9,7 @@ import { openStore } from '../open-store.ts'
 async function fromTheFuture() {
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const store = await openStore(engine, { limits: { segmentBytes: 2000 } })
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: 'before' })
   const journal = engine.journal(engine.name('default', 's'))
   const end = (await journal.read(0, 0))?.end ?? 0

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 /** A session of ten messages whose replica has found damage that no line shows. */
 async function withDamage(as: 'vanished' | 'identity', id = 's'): Promise<{ session: Session; fork: Session; position: number }> {
   const store = await openStore(openMemoryEngine({ keysOf: sessionReducer.keysOf }))
-  const session = await store.session(id)
+  const session = store.session(id)
   for (let i = 0; i < 10; i++) await session.append({ role: 'user', content: `${i}` }, { ids: [`m${i}`] })
   const fork = await session.fork({ id: 'fork', at: 'm4' })
   await fork.append({ role: 'user', content: 'own' }, { ids: ['own'] })
@@ -47,7 +47,7 @@ describe.each(['vanished', 'identity'] as const)('where the engine reports bytes
 
 test('what was shared before bytes vanished is whole, and says nothing of them', async () => {
   const store = await openStore(openMemoryEngine({ keysOf: sessionReducer.keysOf }))
-  const session = await store.session('s')
+  const session = store.session('s')
   await session.append({ role: 'user', content: '1' })
   const { token } = await session.share()
   const { replica } = store.parts.replicas.of(store.parts.engine.name(store.parts.space, 's'))
@@ -72,7 +72,7 @@ test('a fork keeps what it inherits from a parent that lost its newest bytes, an
 test('an answer that is made while a damaged journal is loaded again reports the damage', async () => {
   const engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   const [writer, store] = [await openStore(engine), await openStore(engine)]
-  await (await writer.session('s')).append({ role: 'user', content: '1' })
+  await writer.session('s').append({ role: 'user', content: '1' })
   const name = engine.name(store.parts.space, 's')
   const journal = engine.journal(name)
   engine.journal = () => journal

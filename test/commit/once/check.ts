@@ -16,7 +16,7 @@ interface Held {
 export type Seen = Map<string, string>
 
 export async function checkSession(store: Store, naive: NaiveSession, seen: Seen): Promise<void> {
-  const session = await store.session(naive.id)
+  const session = store.session(naive.id)
   const path = naive.path
   const branch = (await session.messages({ archived: true, limit: 1000 })).messages.map(({ id }) => id)
   expect(branch, 'the branch').toEqual(path)
@@ -45,7 +45,7 @@ export async function checkSession(store: Store, naive: NaiveSession, seen: Seen
 
 /** Each message of the branch is in the window, or in a summary of messages that are all on the branch; and never in both. */
 async function checkWindow(store: Store, naive: NaiveSession, held: readonly Held[]): Promise<void> {
-  const window = await (await store.session(naive.id)).window({ budget: 1_000_000 })
+  const window = await store.session(naive.id).window({ budget: 1_000_000 })
   const path = naive.path
   const good = held.filter(({ archive, all }) => {
     return archive.status === 'completed' && all.length === archive.n && all.every((id) => path.includes(id))
@@ -81,7 +81,7 @@ async function heldBy(store: Store, id: string): Promise<Held[]> {
 export async function checkExtraction(store: Store, sessions: readonly NaiveSession[]): Promise<void> {
   const extracted: string[] = []
   for (const { id } of sessions) {
-    const session = await store.session(id)
+    const session = store.session(id)
     for (const { archive, takes } of await heldBy(store, id)) {
       if (archive.session !== null || archive.status !== 'completed') continue
       const { memories = [], overview } = (await session.archive(archive.number)) ?? {}

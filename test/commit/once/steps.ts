@@ -73,7 +73,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
 export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
   const { world } = scene
   const naive = scene.sessions[step.which % scene.sessions.length] as NaiveSession
-  const session = await world.store(step.via).session(naive.id)
+  const session = world.store(step.via).session(naive.id)
   switch (step.kind) {
     case 'append':
       await append(scene, naive, session, step.size, step.parent)
@@ -105,7 +105,7 @@ export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
       await commit(scene, naive, step.via, step.retention, step.repeat)
       break
     case 'race': {
-      const commits = step.retentions.map(async (one, via) => (await world.store(via).session(naive.id)).commit(one))
+      const commits = step.retentions.map(async (one, via) => world.store(via).session(naive.id).commit(one))
       const work = step.works ? [world.work([new StubModel()])] : []
       await Promise.all([...commits, append(scene, naive, session, 2, undefined), ...work])
       break
@@ -158,7 +158,7 @@ function messageOf(id: string): object {
 async function commit({ world, made }: Scene, naive: NaiveSession, via: number, retention: Retention, repeat: boolean): Promise<void> {
   if (naive.ids.length === 0) return
   const options = repeat ? { ...retention, key: `commit ${made}` } : retention
-  const session = await world.store(via).session(naive.id)
+  const session = world.store(via).session(naive.id)
   const before = await liveIn(session)
   const first = await tolerant(session.commit(options))
   if (first === undefined) return
@@ -168,7 +168,10 @@ async function commit({ world, made }: Scene, naive: NaiveSession, via: number, 
   if (first.status === 'skipped') expect(after).toEqual(before)
   else if (!first.duplicate) expect(after.length).toBeLessThan(before.length)
   if (!repeat || first.status === 'skipped') return
-  const second = await (await world.store(via + 1).session(naive.id)).commit(options)
+  const second = await world
+    .store(via + 1)
+    .session(naive.id)
+    .commit(options)
   expect(second).toMatchObject({ status: 'accepted', archive: first.archive, duplicate: true })
   expect(second.status === 'accepted' && second.task.id).toBe(first.task.id)
   expect(await liveIn(session)).toEqual(after)
@@ -177,12 +180,12 @@ async function commit({ world, made }: Scene, naive: NaiveSession, via: number, 
 /** Once a task is completed, a commit in another process takes none of its messages. */
 async function complete({ world }: Scene, naive: NaiveSession, via: number): Promise<void> {
   if (naive.ids.length === 0) return
-  const session = await world.store(via).session(naive.id)
+  const session = world.store(via).session(naive.id)
   const committed = await session.commit()
   if (committed.status === 'skipped') return
   const [done] = await Promise.all([committed.task.completed(), world.work([new StubModel()])])
   expect(done.status).toBe('completed')
-  const other = await world.store(via + 1).session(naive.id)
+  const other = world.store(via + 1).session(naive.id)
   expect(await other.commit()).toEqual({ status: 'skipped', reason: 'no_messages' })
   const { takes } = (await new Handle(world.store(via + 1).parts, naive.id).state()).archives.at(-1) ?? { takes: [] }
   expect(takes.length === 0 || done.memories.length > 0).toBe(true)

@@ -9,7 +9,7 @@ import { openStore } from '../../../src/store/open-store.ts'
 
 const [directory = '', id = ''] = process.argv.slice(2)
 const store = await openStore(directory)
-const session = await store.session(id)
+const session = store.session(id)
 
 process.stdout.write('{"ready":true}\n')
 for await (const line of createInterface(process.stdin)) {

@@ -22,7 +22,7 @@ const store = await openStore(directory, { limits })
 process.stdout.write('ready\n')
 for (let i = 0; !isDone; i++) {
   const id = `${name} ${i % sessions}`
-  const session = await store.session(id)
+  const session = store.session(id)
   const word = `word${name}x${i}`
   await session.append({ role: 'user', content: `apple ${word}` })
   const { totalMessageCount } = await session.info()

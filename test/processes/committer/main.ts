@@ -33,7 +33,7 @@ for await (const line of createInterface(process.stdin)) {
 await store.close()
 
 async function carryOut({ session: id, append, keep, afterMs, complete }: Order): Promise<Report> {
-  const session = await store.session(id)
+  const session = store.session(id)
   if (append.length > 0) await session.append(append.map((message) => ({ id: message, role: 'user', content: `text of ${message}` })))
   // Shorter than any timer.
   const until = performance.now() + afterMs

@@ -16,6 +16,6 @@ const store = await openStore(directory, {
   brief: true,
   ...(masterKey === undefined ? {} : { encryption: { masterKey } }),
 })
-await (await store.session(session)).erase(message)
+await store.session(session).erase(message)
 await store.close()
 process.stdin.destroy()

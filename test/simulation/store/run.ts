@@ -126,9 +126,7 @@ class StoreRun {
   async #rescue(): Promise<void> {
     this.#stage.over = true
     this.#stage.machine.heal()
-    const reads = this.#stage.running.flatMap(({ held }) =>
-      [...this.#knowledge.keys()].map(async (id) => (await held.session(id)).version()),
-    )
+    const reads = this.#stage.running.flatMap(({ held }) => [...this.#knowledge.keys()].map(async (id) => held.session(id).version()))
     await this.#stage.settle(Promise.allSettled(reads))
   }
 

@@ -75,7 +75,7 @@ const ECHO: Model = {
 
 /** Asks a store for it. */
 export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
-  const session = await store.session(wish.session)
+  const session = store.session(wish.session)
   const options = { ...(wish.key === undefined ? {} : { key: wish.key }), ...(wish.expect === undefined ? {} : { expect: wish.expect }) }
   switch (wish.kind) {
     case 'append': {
@@ -124,7 +124,7 @@ function done({ version, duplicate, ids }: { version: string; duplicate: boolean
 
 /** What a session shows, with the version that it has. Without a view if it changed meanwhile. */
 export async function viewOf(store: Store, id: string): Promise<{ version: string; view: View | undefined }> {
-  const session = await store.session(id)
+  const session = store.session(id)
   const { version, title, tags, snapshots, canUndo, messageCount } = await session.info()
   const { messages } = await session.messages({ archived: true, limit: 1000 })
   const entries: [string, string][] = []

@@ -41,7 +41,7 @@ describe.each(PLACES)('on $name', ({ make }) => {
       steps: ['act'],
       result: { messages: ['go', 'a plan', 'you said yes', 'done'], history: [4, 3, 2, 1, 0], next: [] },
     })
-    const { messages } = await (await (await place.open()).session((await (await place.open()).list()).sessions[0]?.id ?? '')).window()
+    const { messages } = await (await place.open()).session((await (await place.open()).list()).sessions[0]?.id ?? '').window()
     expect(JSON.stringify(messages)).toContain('you said yes')
   })
 
@@ -64,7 +64,7 @@ describe.each(PLACES)('on $name', ({ make }) => {
         for (const answer of [`answer to after ${diesAt}`, 'answer to first']) expect(text).toContain(answer)
         kept.splice(0, kept.length, ...again)
       }
-      const session = await (await place.open()).session('shared')
+      const session = (await place.open()).session('shared')
       expect(await session.turn()).toMatchObject({ status: 'complete' })
     },
   )

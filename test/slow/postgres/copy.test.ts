@@ -33,13 +33,13 @@ async function copied(from: Store, to: Store): Promise<Copied[]> {
 
 /** Sessions with many segments, a fork, a commit, another space, and one whose beginning was purged. */
 async function fill(store: Store): Promise<void> {
-  const session = await store.session('long')
+  const session = store.session('long')
   for (let i = 0; i < 60; i++) await session.append({ id: `m${i}`, role: 'user', content: `message ${i} ${'x'.repeat(100)}` })
   await session.commit({ keep: 5 })
   await new Worker(store).drain()
   await session.fork({ id: 'fork', at: 'm57' })
-  await (await store.in('other').session('there')).append({ role: 'user', content: 'elsewhere' })
-  const gone = await store.session('gone')
+  await store.in('other').session('there').append({ role: 'user', content: 'elsewhere' })
+  const gone = store.session('gone')
   await gone.append({ role: 'user', content: 'to be purged' })
   await gone.delete()
   for await (const _ of store.purge({ olderThanMs: 0 }));
@@ -68,11 +68,11 @@ test('a copy can be repeated, and takes what is new; retries of appends are know
   await fill(first)
   await copied(first, database)
   expect((await copied(first, database)).every(({ status }) => status === 'unchanged')).toBe(true)
-  const session = await first.session('long')
+  const session = first.session('long')
   await session.append({ id: 'new', role: 'user', content: 'after the copy' })
   const again = await copied(first, database)
   expect(again.filter(({ status }) => status === 'copied').length).toBe(1)
-  const copy = await database.session('long')
+  const copy = database.session('long')
   expect((await copy.append({ id: 'm3', role: 'user', content: `message 3 ${'x'.repeat(100)}` })).duplicate).toBe(true)
   expect((await copy.info()).version).toBe((await session.info()).version)
 })
@@ -97,10 +97,10 @@ const LARGE = Array.from({ length: 2000 }, (_, i) => ({ role: 'user', content: `
 test('a copy and an import of much go by COPY, and little does not', async () => {
   const [first, urls] = [await openStore(directory()), [await newDatabase(), await newDatabase()] as const]
   onTestFinished(() => first.close())
-  for (let i = 0; i < LARGE.length; i += 100) await (await first.session('s')).append(LARGE.slice(i, i + 100))
+  for (let i = 0; i < LARGE.length; i += 100) await first.session('s').append(LARGE.slice(i, i + 100))
   const [copiedTo, importedTo] = [await opened(urls[0]), await opened(urls[1])]
   const [statementsOfCopy, statementsOfImport] = [await watchLines(urls[0]), await watchLines(urls[1])]
-  await (await copiedTo.session('little')).append({ role: 'user', content: 'little' })
+  await copiedTo.session('little').append({ role: 'user', content: 'little' })
   expect(await statementsOfCopy()).toEqual(['WITH'])
   await copied(first, copiedTo)
   expect(await statementsOfCopy()).toContain('COPY')
@@ -134,17 +134,17 @@ test('much that is appended while connections break again and again is there onc
 
 test('a store that has gone its own way is not written over', async () => {
   const [first, database] = [await opened(directory()), await opened(await newDatabase())]
-  await (await first.session('s')).append({ role: 'user', content: 'here' })
-  await (await database.session('s')).append({ role: 'user', content: 'there' })
+  await first.session('s').append({ role: 'user', content: 'here' })
+  await database.session('s').append({ role: 'user', content: 'there' })
   await expect(copied(first, database)).rejects.toMatchObject({ code: 'CONFLICT' })
-  const { messages } = await (await database.session('s')).messages()
+  const { messages } = await database.session('s').messages()
   expect(messages.map(({ message }) => message.content)).toEqual(['there'])
 })
 
 test('a copy to a directory that was killed inside of a write goes on where it ended', async () => {
   const [first, database, whole] = [await opened(directory()), await opened(await newDatabase()), directory()]
-  await (await first.session('s')).append(Array.from({ length: 20 }, (_, i) => ({ id: `m${i}`, role: 'user', content: 'x'.repeat(50) })))
-  for (let i = 0; i < 30; i++) await (await first.session('s')).append({ role: 'user', content: `${i} ${'y'.repeat(100)}` })
+  await first.session('s').append(Array.from({ length: 20 }, (_, i) => ({ id: `m${i}`, role: 'user', content: 'x'.repeat(50) })))
+  for (let i = 0; i < 30; i++) await first.session('s').append({ role: 'user', content: `${i} ${'y'.repeat(100)}` })
   await copied(first, database)
   for (const source of [first, database]) {
     for (let cut = 0; cut < 12; cut++) {

@@ -43,7 +43,7 @@ async function ownServer() {
 test('the rows that a list was answered from survive a crash of the database', async () => {
   const { url, restart } = await ownServer()
   await using store = await openStore(url)
-  const session = await store.session('talk')
+  const session = store.session('talk')
   for (const expected of [1, 2, 3]) {
     await session.append({ role: 'user', content: `message ${expected}` })
     expect((await store.list()).sessions[0]?.totalMessageCount).toBe(expected)

@@ -77,7 +77,7 @@ test('nothing of an owner who was erased, nor of a session that was purged, is i
   await store.search('xanadu')
   for await (const { action } of store.erase({ owner: 'o' })) expect(action).toBe('purged')
   expect((await tracesIn(url, SECRET)).length).toBeGreaterThan(2)
-  for (const id of ['t fork', 't']) await (await store.session(id)).delete()
+  for (const id of ['t fork', 't']) await store.session(id).delete()
   for (let i = 0; i < 2; i++) for await (const _ of store.purge({ olderThanMs: 0 }));
   await store.list()
   expect(await tracesIn(url, SECRET)).toEqual([])

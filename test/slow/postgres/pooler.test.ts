@@ -30,23 +30,23 @@ test('tables are made, sessions of two processes written, listed, searched, comm
   for (let round = 0; round < 8; round++) {
     await Promise.all(
       ids.map(async (id, i) => {
-        const session = await (i % 2 === round % 2 ? one : other).session(id)
+        const session = (i % 2 === round % 2 ? one : other).session(id)
         await session.append({ id: `${id}-${round}`, role: 'user', content: `parcel ${round} of ${id}` })
       }),
     )
   }
   expect(pooler.moved).toBeGreaterThan(20)
   for (const id of ids) {
-    const { messages } = await (await one.session(id)).messages()
+    const { messages } = await one.session(id).messages()
     expect(messages.map((message) => message.id)).toEqual(Array.from({ length: 8 }, (_, round) => `${id}-${round}`))
   }
   expect((await other.list()).sessions.length).toBe(12)
   expect((await one.search('parcels')).hits.length).toBe(20)
-  const session = await one.session('s1')
+  const session = one.session('s1')
   await session.commit({ keep: 1 })
   await new Worker(other).drain()
   expect((await session.info()).commitCount).toBe(1)
-  await (await other.session('s2')).erase('s2-3')
+  await other.session('s2').erase('s2-3')
   expect((await one.search('"3 of s2"')).hits).toEqual([])
 })
 
@@ -62,17 +62,17 @@ test('much at once goes by COPY there too', async () => {
 test('who follows notices what another process wrote, though hints are dropped', async () => {
   const { open } = await pooled()
   const [one, other] = [await open(), await open()]
-  await (await one.session('s')).append({ role: 'user', content: 'before' })
+  await one.session('s').append({ role: 'user', content: 'before' })
   const stop = new AbortController()
   const seen: string[] = []
   const following = (async () => {
-    for await (const change of (await other.session('s')).follow({ signal: stop.signal })) {
+    for await (const change of other.session('s').follow({ signal: stop.signal })) {
       seen.push(change.type)
       stop.abort()
     }
   })().catch(() => undefined)
   // It looks by itself: what is written after it began is what it must see.
-  const writing = setInterval(() => void one.session('s').then((session) => session.append({ role: 'user', content: 'after' })), 200)
+  const writing = setInterval(() => void one.session('s').append({ role: 'user', content: 'after' }), 200)
   await following
   clearInterval(writing)
   expect(seen.length).toBeGreaterThan(0)

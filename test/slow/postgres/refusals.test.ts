@@ -62,7 +62,7 @@ test('a password that is asked for is asked for with each connection, and may ch
   let password = 'right'
   const asked = vi.fn(async () => password)
   const store = await opened({ url: as('guarded'), password: asked }, { migrate: false })
-  const session = await store.session('changing')
+  const session = store.session('changing')
   await session.append({ role: 'user', content: 'one' })
   await withClient(server.url, async (client) => {
     password = 'another'
@@ -85,7 +85,7 @@ test('no connection that the server could give', async () => {
 
 test('a replica is read, tells that it is one, and refuses what would be written', async () => {
   const primary = await opened(server.url)
-  await (await primary.session('s')).append({ role: 'user', content: 'from the primary' })
+  await primary.session('s').append({ role: 'user', content: 'from the primary' })
   const copy = join(home, 'replica', 'data')
   mkdirSync(join(home, 'replica'), { mode: 0o755 })
   // A copy of the files of a server that has ended is a base backup.
@@ -102,9 +102,9 @@ test('a replica is read, tells that it is one, and refuses what would be written
   const store = await openStore(replica.url)
   try {
     expect(store.warnings.join()).toContain('replica')
-    const session = await store.session('s')
+    const session = store.session('s')
     expect((await session.messages()).messages.map(({ message }) => message.content)).toEqual(['from the primary'])
-    await (await primary.session('s')).append({ role: 'user', content: 'a little late' })
+    await primary.session('s').append({ role: 'user', content: 'a little late' })
     await vi.waitFor(async () => expect((await session.messages()).messages.length).toBe(2), 30_000)
     await expect(session.append({ role: 'user', content: 'no' })).rejects.toMatchObject(refused('Name the primary'))
   } finally {
@@ -137,7 +137,7 @@ test.skipIf(!tmpfs.available)('a full disk: nothing is acknowledged or half ther
   await withClient(url.toString(), (client) =>
     client.query(`CREATE TABLE filler AS SELECT repeat(md5(i::text), 60) FROM generate_series(1, 2500) i`),
   )
-  const session = await store.session('s')
+  const session = store.session('s')
   const acknowledged: string[] = []
   let failure: unknown
   for (let i = 0; failure === undefined && i < 3000; i++) {
@@ -156,7 +156,7 @@ test.skipIf(!tmpfs.available)('a full disk: nothing is acknowledged or half ther
   const ids: string[] = []
   for (let more = true; more; ) {
     const after = ids.at(-1)
-    const page = await (await fresh.session('s')).messages({ limit: 1000, from: 'start', ...(after === undefined ? {} : { after }) })
+    const page = await fresh.session('s').messages({ limit: 1000, from: 'start', ...(after === undefined ? {} : { after }) })
     ids.push(...page.messages.map(({ id }) => id))
     more = page.more
   }

@@ -61,7 +61,7 @@ async function client(scene: Scene, number: number): Promise<void> {
       const server = scene.servers[Math.floor(Math.random() * scene.servers.length)] as ServerProcess
       try {
         const store = connect(server.url, { retries: 0 })
-        const handle = await store.session(session)
+        const handle = store.session(session)
         await handle.append({ id, role: 'user', content: `parcel ${id}` })
         if (!isAppended) done(begun, { kind: 'append', session, tags: [id] })
         isAppended = true
@@ -133,7 +133,7 @@ test('no append is lost, doubled or refused for good while servers of two versio
   const store = connect(next.url)
   const sessions = new Map<string, FinalSession>()
   for (const id of SESSIONS) {
-    const tags = await allIds(await store.session(id))
+    const tags = await allIds(store.session(id))
     sessions.set(id, { parent: null, status: 'ok', tags, archives: [], live: tags, title: null, extracted: [] })
   }
   const calls = scene.calls.sort((one, other) => one.begun - other.begun)

@@ -159,17 +159,19 @@ async function client(world: World, number: number): Promise<void> {
     const begun = nowUs()
     await untilAnswered(world, async (address) => {
       const store = connect(address, { retries: 0 })
-      await (await store.session(session)).append({ id, role: 'user', content: `Remember that ${id} likes tea.` })
+      await store.session(session).append({ id, role: 'user', content: `Remember that ${id} likes tea.` })
     })
     done(begun, { kind: 'append', session, tags: [id] })
     if (i % 5 === 0) {
       const from = nowUs()
-      const ids = await untilAnswered(world, async (address) => allIds(await connect(address, { retries: 0 }).session(session)))
+      const ids = await untilAnswered(world, async (address) => allIds(connect(address, { retries: 0 }).session(session)))
       done(from, { kind: 'read', session }, { seen: [{ session, count: ids.length, digest: digestOf(ids), title: null }] })
     }
     if (i % 12 === 0) {
       await untilAnswered(world, async (address) => {
-        await (await connect(address, { retries: 0 }).session(session)).commit({ keep: 2, key: `commit ${id}` })
+        await connect(address, { retries: 0 })
+          .session(session)
+          .commit({ keep: 2, key: `commit ${id}` })
       })
     }
   }
@@ -227,7 +229,7 @@ test('one history explains what all clients of four servers saw, whatever was ki
 })
 
 async function finalOf(store: Store, id: string): Promise<FinalSession> {
-  const session = await store.session(id)
+  const session = store.session(id)
   const tags = await allIds(session)
   const { commitCount, messageCount } = await session.info()
   const archives: { number: number; tags: string[] }[] = []

@@ -28,7 +28,7 @@ async function proxied(): Promise<{ store: Store; proxy: BreakableWay; url: stri
 }
 
 async function texts(store: Store, id: string): Promise<unknown[]> {
-  const { messages } = await (await store.session(id)).messages()
+  const { messages } = await store.session(id).messages()
   return messages.map(({ message }) => message.content)
 }
 
@@ -38,7 +38,7 @@ describe('a place', () => {
     const pool = new pg.Pool({ connectionString: url })
     onTestFinished(() => pool.end())
     const [one, other] = [await opened(`${url}?schema=one`), await opened({ pool, schema: 'other' })]
-    await (await one.session('s')).append({ role: 'user', content: 'here' })
+    await one.session('s').append({ role: 'user', content: 'here' })
     expect(await texts(await opened({ pool, schema: 'one' }), 's')).toEqual(['here'])
     expect((await other.list()).sessions).toEqual([])
   })
@@ -84,7 +84,7 @@ describe('what goes wrong is told with what to do', () => {
     )
     // No right to change tables is needed by whoever does not.
     const store = await opened(as.toString(), { migrate: false })
-    await (await store.session('s')).append({ role: 'user', content: 'granted' })
+    await store.session('s').append({ role: 'user', content: 'granted' })
     expect(await texts(store, 's')).toEqual(['granted'])
   })
 
@@ -93,7 +93,7 @@ describe('what goes wrong is told with what to do', () => {
     await withClient(url, (client) =>
       client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`),
     )
-    const session = await (await opened(url)).session('s')
+    const session = (await opened(url)).session('s')
     await expect(session.append({ role: 'user', content: 'no' })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       outcome: 'none',
@@ -106,7 +106,7 @@ describe('tables', () => {
   test('are made once, whoever comes first', async () => {
     const url = await emptyDatabase()
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(url)))
-    await Promise.all(stores.map(async (store, i) => (await store.session('s')).append({ role: 'user', content: `${i}` })))
+    await Promise.all(stores.map(async (store, i) => store.session('s').append({ role: 'user', content: `${i}` })))
     expect((await texts(stores[0] as Store, 's')).sort()).toEqual(['0', '1', '2', '3', '4', '5'])
   })
 
@@ -136,13 +136,13 @@ describe('a rolling restart', () => {
   test('leaves those at work that run, on tables that a newer software has changed; one that starts is refused', async () => {
     const url = await newDatabase()
     const [one, other] = [await opened(url), await opened(url)]
-    await (await one.session('s')).append({ role: 'user', content: 'before' })
+    await one.session('s').append({ role: 'user', content: 'before' })
     await withClient(url, (client) =>
       client.query(`ALTER TABLE holdfast.journals ADD COLUMN later text; ALTER TABLE holdfast.lines ADD COLUMN later text;
         CREATE TABLE holdfast.later (x int); INSERT INTO holdfast.migrations (version) VALUES (${SCHEMA_VERSION + 1})`),
     )
-    await (await one.session('s')).append({ role: 'user', content: 'by one that runs' })
-    await (await other.session('s')).append({ role: 'user', content: 'by another' })
+    await one.session('s').append({ role: 'user', content: 'by one that runs' })
+    await other.session('s').append({ role: 'user', content: 'by another' })
     expect(await texts(one, 's')).toEqual(['before', 'by one that runs', 'by another'])
     expect((await other.list()).sessions.length).toBe(1)
     await expect(openStore(url)).rejects.toMatchObject({ code: 'UNSUPPORTED_VERSION' })
@@ -168,14 +168,14 @@ describe('an append', () => {
         CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (current_setting(''synchronous_commit'')); RETURN NULL; END';
         CREATE CONSTRAINT TRIGGER see AFTER INSERT ON holdfast.lines DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION see()`),
     )
-    await (await (await opened(url)).session('s')).append({ role: 'user', content: 'hi' })
+    await (await opened(url)).session('s').append({ role: 'user', content: 'hi' })
     const { rows } = await withClient(url, (client) => client.query('SELECT DISTINCT setting FROM seen'))
     expect(rows).toEqual([{ setting: 'on' }])
   })
 
   test('whose answer was lost happened once, and is answered', async () => {
     const { store, proxy } = await proxied()
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append({ role: 'user', content: 'first' })
     proxy.cutAnswers = true
     const lost = session.append({ role: 'user', content: 'lost' })
@@ -187,7 +187,7 @@ describe('an append', () => {
 
   test('survives connections that break again and again, in one order', async () => {
     const { store, proxy } = await proxied()
-    const session = await store.session('s')
+    const session = store.session('s')
     const breaking = setInterval(() => proxy.reset(), 120)
     for (let i = 0; i < 80; i++) await session.append({ role: 'user', content: `${i}` })
     clearInterval(breaking)
@@ -199,7 +199,7 @@ describe('an append', () => {
     const pool = new pg.Pool({ connectionString: await newDatabase(), max: 1 })
     onTestFinished(() => pool.end())
     const store = await opened({ pool })
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append({ role: 'user', content: 'before' })
     await pool.query('DEALLOCATE ALL')
     await session.append({ role: 'user', content: 'after' })

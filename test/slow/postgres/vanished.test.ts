@@ -25,7 +25,7 @@ function directory(): string {
 }
 
 async function say(store: Store, id: string, count: number): Promise<void> {
-  const session = await store.session(id)
+  const session = store.session(id)
   for (let i = 0; i < count; i++) await session.append({ id: `m${i}`, role: 'user', content: `message ${i} ${'x'.repeat(100)}` })
 }
 
@@ -164,12 +164,12 @@ test('a hole at the beginning of what is read shows in short reads as in long on
 test('purges, deletions, new incarnations, rolls, erasures and copies raise no alarm', async () => {
   const store = await opened(await newDatabase())
   await say(store, 'a', 40)
-  const a = await store.session('a')
+  const a = store.session('a')
   await a.erase('m39')
   await a.fork({ id: 'fork', at: 'm20' })
   for (const id of ['purged', 'again', 'deleted']) {
     await say(store, id, 5)
-    await (await store.session(id)).delete()
+    await store.session(id).delete()
   }
   await store.create({ id: 'again' })
   await say(store, 'again', 5)
@@ -189,7 +189,7 @@ test('a comparison while other servers append and roll raises no alarm', async (
   let writing = true
   const writers = Promise.all(
     [one, other].map(async (store, i) => {
-      const session = await store.session('a')
+      const session = store.session('a')
       for (let n = 0; n < 60; n++) await session.append({ id: `m${i}-${n}`, role: 'user', content: 'x'.repeat(120) })
     }),
   ).finally(() => {
@@ -321,7 +321,7 @@ test('names lists each session once, in its own space, with and without its row'
 test('a session whose row was set back is read to its last line, and continues once the damage is accepted', async () => {
   const { url, sql, lines } = await damaged(3)
   await sql(`UPDATE journals SET tail = ${lines.at(-3)?.ends}`)
-  const session = await (await opened(url)).session('a')
+  const session = (await opened(url)).session('a')
   expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['m0', 'm1', 'm2'])
   await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({ code: 'DAMAGED' })
   await session.acceptDamage()

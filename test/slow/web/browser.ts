@@ -85,6 +85,6 @@ export async function expectAccessible(page: Page): Promise<void> {
 }
 
 export async function say(store: RemoteStore, session: string, ...texts: readonly string[]): Promise<void> {
-  const handle = await store.session(session)
+  const handle = store.session(session)
   for (const [index, content] of texts.entries()) await handle.append({ role: index % 2 === 0 ? 'user' : 'assistant', content })
 }

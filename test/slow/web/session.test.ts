@@ -18,7 +18,7 @@ describe.skipIf(!platform.available)('a session', () => {
   test('markdown, code, reasoning and a folded call with its result are shown, and new messages as they come', async () => {
     const { server, store, page, troubles } = await visit()
     await say(store, 's', 'Please read a.txt')
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append(CALL)
     await session.append(RESULT)
     await page.goto(`${server.url}/sessions/s`)
@@ -38,7 +38,7 @@ describe.skipIf(!platform.available)('a session', () => {
 
   test('a long session opens at the end, keeps its place while it grows, and is read from any place', async () => {
     const { server, store, page } = await visit()
-    const session = await store.session('long')
+    const session = store.session('long')
     for (let from = 1; from <= 1000; from += 100) {
       await session.append(
         Array.from({ length: 100 }, (_, i) => ({ id: `m${from + i}`, role: 'user', content: `This is message ${from + i}.` })),
@@ -68,7 +68,7 @@ describe.skipIf(!platform.available)('a session', () => {
   test('it is renamed, tagged, written to, forked, reverted and all that undone', async () => {
     const { server, store, page } = await visit()
     await say(store, 's', 'First thing', 'Second thing', 'Third thing')
-    const session = await store.session('s')
+    const session = store.session('s')
     await page.goto(`${server.url}/sessions/s`)
     await page.getByText('Third thing').waitFor()
     await page.keyboard.press('e')
@@ -125,7 +125,7 @@ describe.skipIf(!platform.available)('a session', () => {
   test('a failed task is explained, and retried', async () => {
     const { server, store, page } = await visit('/', ['--no-worker'])
     await say(store, 's', 'Hello', 'Hi')
-    const committed = await (await store.session('s')).commit()
+    const committed = await store.session('s').commit()
     if (committed.status !== 'accepted') throw new Error('It was not accepted.')
     await page.goto(`${server.url}/sessions/s`)
     await page.getByText('Archive 1 waits for a worker').waitFor()

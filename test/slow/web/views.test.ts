@@ -7,7 +7,7 @@ afterAll(closeBrowser)
 describe.skipIf(!platform.available)('the other views', () => {
   test('the context shows what a model would get, and with a smaller budget what was left out and why', async () => {
     const { server, store, page, troubles } = await visit()
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.append(
       Array.from({ length: 60 }, (_, i) => ({
         id: `m${i}`,
@@ -37,7 +37,7 @@ describe.skipIf(!platform.available)('the other views', () => {
   test('forks and sub-agents are drawn from the first ancestor on, switched between, and compared from where they part', async () => {
     const { server, store, page, troubles } = await visit()
     await say(store, 'root', 'Shared one', 'Shared two', 'Only at the root')
-    const root = await store.session('root')
+    const root = store.session('root')
     const { messages } = await root.messages()
     const fork = await root.fork({ id: 'fork', title: 'The other way', at: messages[1]?.id as string })
     await fork.append({ role: 'user', content: 'Only on the fork' })
@@ -62,7 +62,7 @@ describe.skipIf(!platform.available)('the other views', () => {
   test('the overview tells how much there is, what commits are at and how the store is, and verifies it', async () => {
     const { store, page, troubles } = await visit()
     await say(store, 's', 'I prefer trains.', 'Noted.')
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.recordUsage({ model: 'large-4', inputTokens: 1000, outputTokens: 10 })
     const committed = await session.commit()
     if (committed.status === 'accepted') await committed.task.completed()
@@ -82,7 +82,7 @@ describe.skipIf(!platform.available)('the other views', () => {
   test('the history tells of snapshots and reverts on a timeline, with their records, and goes back to a snapshot', async () => {
     const { server, store, page, troubles } = await visit()
     await say(store, 's', 'First', 'Second')
-    const session = await store.session('s')
+    const session = store.session('s')
     await session.snapshot('calm')
     await say(store, 's', 'Third')
     const [first] = (await session.messages()).messages
@@ -108,7 +108,7 @@ describe.skipIf(!platform.available)('the other views', () => {
   test('memories are searched, lead to where they come from, and are retracted', async () => {
     const { server, store, page, troubles } = await visit()
     await say(store, 's', 'Remember that I prefer trains to planes.', 'Noted.')
-    const committed = await (await store.session('s')).commit()
+    const committed = await store.session('s').commit()
     if (committed.status === 'accepted') await committed.task.completed()
     expect(await store.memories()).not.toHaveLength(0)
     await page.goto(`${server.url}/memories`)
