@@ -1,4 +1,5 @@
 /** `snapshot`, `revert` and `undo`: moving along the branches of a session. */
+import { namedTarget } from '../wire/named-target.ts'
 import type { Context } from './context.ts'
 
 export async function snapshot(context: Context, [id, name]: [string, string]): Promise<void> {
@@ -10,7 +11,7 @@ export async function snapshot(context: Context, [id, name]: [string, string]): 
 
 export async function revert(context: Context, [id, target]: [string, string]): Promise<void> {
   const session = (await context.write()).session(id)
-  const { version } = await session.revert(target)
+  const { version } = await session.revert(await namedTarget(session, target))
   await context.out.result({ session_id: id, version })
   context.out.note(`"${id}" is at "${target}" again. \`holdfast undo\` takes that back.`)
 }

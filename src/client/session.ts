@@ -1,5 +1,6 @@
 /** A session at a server. A handle is cheap and holds nothing. Methods are those of the library, with the same promises. */
 import { HoldfastError } from '../errors.ts'
+import type { RevertTarget } from '../session/decide.ts'
 import type { SessionInfo } from '../session/info.ts'
 import type { Entry } from '../session/records.ts'
 import type { Usage } from '../session/state.ts'
@@ -130,8 +131,8 @@ export class RemoteSession implements SessionApi {
     return this.#write('POST', '/snapshots', { key, expect, body: { name, at } })
   }
 
-  revert(target: string | null, { key, expect }: WriteOptions = {}): Promise<Written> {
-    return this.#write('POST', '/revert', { key, expect, body: { to: target } })
+  revert(to: RevertTarget, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('POST', '/revert', { key, expect, body: to })
   }
 
   undo({ key, expect }: WriteOptions = {}): Promise<Written> {

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
-import type { Descriptive } from './decide.ts'
+import type { Descriptive, RevertTarget } from './decide.ts'
 import { JsonText } from './json-text.ts'
 
 /** The name of a session, a space, a message, a snapshot, a key: any text, within the limit. */
@@ -12,6 +12,18 @@ export function checkId(what: string, id: unknown): string {
   const bytes = Buffer.byteLength(id)
   if (bytes > LIMITS.idBytes) throw invalid(`${what} has ${bytes} bytes; the limit is ${LIMITS.idBytes}.`)
   return id
+}
+
+/** The name of a snapshot, the id of a message, or null for the place before the first message. */
+export function checkRevertTarget(to: RevertTarget): string | null {
+  const { message, snapshot } = (typeof to === 'object' && to !== null ? to : {}) as {
+    readonly message?: unknown
+    readonly snapshot?: unknown
+  }
+  if ((message === undefined) === (snapshot === undefined))
+    throw invalid(`What to revert to must be { message: id }, { message: null } or { snapshot: name }; got ${shown(to)}.`)
+  if (snapshot !== undefined) return checkId('The name of a snapshot', snapshot)
+  return message === null ? null : checkId('The message id', message)
 }
 
 function checkText(what: string, text: unknown, limitBytes: number): string {

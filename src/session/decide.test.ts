@@ -82,7 +82,7 @@ describe('a condition', () => {
       (terms: Terms) => say(terms, 'one'),
       (terms: Terms) => recordUsage(terms, { model: 'm', inputTokens: 1, outputTokens: 1 }),
       (terms: Terms) => decide.snapshot(terms, 'x'),
-      (terms: Terms) => decide.revert(terms, 'x'),
+      (terms: Terms) => decide.revert(terms, { snapshot: 'x' }),
       (terms: Terms) => decide.putEntries(terms, [{ channel: 'c', key: 'k' }]),
       (terms: Terms) => decide.share(terms, { share: 'x', token: 't', expiresAt: null }),
       (terms: Terms) => decide.remove(terms),
@@ -105,7 +105,7 @@ describe('a condition', () => {
     const { born, head } = notebook.state
     notebook.carry(decide.remove({}))
     notebook.carry(decide.create({}, session))
-    expect(notebook.carry(decide.revert({ born }, 'message', head))).toBe('CONFLICT created anew')
+    expect(notebook.carry(decide.revert({ born }, { message: 'm' }, head))).toBe('CONFLICT created anew')
     expect(notebook.carry(decide.append({ born }, { messages: [new JsonText(JSON.stringify(hello))], tokens: 1, parent: head }))).toBe(
       'CONFLICT created anew',
     )
@@ -154,10 +154,10 @@ describe('an operation key', () => {
     const notebook = created()
     notebook.carry(decide.snapshot({}, 'x'))
     const { undo } = notebook.state
-    expect(notebook.carry(decide.revert(keyed('k', 1), 'x'))).toMatchObject({ duplicate: false })
+    expect(notebook.carry(decide.revert(keyed('k', 1), { snapshot: 'x' }))).toMatchObject({ duplicate: false })
     expect(notebook.state.undo).toEqual(undo)
     notebook.carry(say({}, 'one'))
-    expect(notebook.carry(decide.revert(keyed('k', 1), 'x'))).toMatchObject({ duplicate: true })
+    expect(notebook.carry(decide.revert(keyed('k', 1), { snapshot: 'x' }))).toMatchObject({ duplicate: true })
     expect(notebook.state.head.n).toBe(1)
   })
 
@@ -240,15 +240,18 @@ describe('the head', () => {
     expect(notebook.carry(decide.undo({}))).toBe('FAILED_PRECONDITION')
   })
 
-  test('goes where a snapshot says, also if a message took its name later', () => {
+  test('goes to the snapshot or to the message of that name, as it says', () => {
     const notebook = created()
     notebook.carry(decide.snapshot({}, 'x'))
     notebook.carry(say({}, ['x', 'one']))
     const message = notebook.state.head
-    notebook.carry(decide.revert({}, 'x', message))
+    notebook.carry(decide.revert({}, { snapshot: 'x' }))
     expect(notebook.state.head.n).toBe(0)
+    notebook.carry(decide.revert({}, { message: 'x' }, message))
+    expect(notebook.state.head).toEqual(message)
     expect(notebook.carry(decide.snapshot({}, 'x'))).toBe('CONFLICT')
-    expect(notebook.carry(decide.revert({}, 'nowhere'))).toBe('NOT_FOUND')
+    expect(notebook.carry(decide.revert({}, { snapshot: 'nowhere' }))).toBe('NOT_FOUND')
+    expect(notebook.carry(decide.revert({}, { message: 'nowhere' }))).toBe('NOT_FOUND')
   })
 })
 

@@ -199,19 +199,19 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
   )
 }
 
-/** Moves the head to a point, or to where a snapshot was taken; null: in front of the first message. */
-export function revert(terms: Terms, target: string | null, point?: Point): Operation<SessionState, Outcome> {
+/** Where a revert goes: to a message, before the first message if it is null, or to a snapshot. */
+export type RevertTarget = { readonly message: string | null } | { readonly snapshot: string }
+
+/** Moves the head to a message, whose point is given, or to where a snapshot was taken. */
+export function revert(terms: Terms, to: RevertTarget, point?: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
-    // A snapshot cannot take the name of a message, so if both are there it was first, and its name must not come to mean another place.
-    const to = state.snapshots.find(({ name }) => name === target) ?? point
-    if (to === undefined) {
-      return {
-        refuse: new HoldfastError('NOT_FOUND', `No snapshot and no message is called "${target}". \`snapshots\` tells what there is.`, {
-          details: { target },
-        }),
-      }
+    const [kind, target] = 'snapshot' in to ? ['snapshot', to.snapshot] : ['message', to.message]
+    const place = kind === 'snapshot' ? state.snapshots.find(({ name }) => name === target) : point
+    if (place === undefined) {
+      const hint = kind === 'snapshot' ? '`snapshots` lists those that there are.' : 'Take an id from `messages`.'
+      return { refuse: new HoldfastError('NOT_FOUND', `No ${kind} is called "${target}". ${hint}`, { details: { target } }) }
     }
-    return moveHead(state, to, target === null ? { why: 'revert' } : { why: 'revert', target }, terms)
+    return moveHead(state, place, target === null ? { why: 'revert' } : { why: 'revert', target }, terms)
   })
 }
 

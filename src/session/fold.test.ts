@@ -59,12 +59,12 @@ const moves: fc.Arbitrary<Command> = fc.oneof(
   name.map(
     (one): Command =>
       (notebook) =>
-        notebook.carry(decide.revert({}, one)),
+        notebook.carry(decide.revert({}, { snapshot: one })),
   ),
   fc.nat(30).map(
     (index): Command =>
       (notebook) =>
-        notebook.carry(decide.revert({}, 'message', pick(notebook, index))),
+        notebook.carry(decide.revert({}, { message: 'm' }, pick(notebook, index))),
   ),
   fc.constant<Command>((notebook) => notebook.carry(decide.undo({}))),
 )
@@ -261,7 +261,7 @@ describe('a state', () => {
     notebook.carry(decide.append({}, { messages: say(1), tokens: 10 }))
     expect(notebook.state).toMatchObject({ archived: { n: 4, t: 40 }, head: { n: 5, t: 50 } })
     const half: Point = { at: [notebook.points[0]?.at?.[0] as number, 1], n: 2, t: 20 }
-    notebook.carry(decide.revert({}, 'message', half))
+    notebook.carry(decide.revert({}, { message: 'm' }, half))
     expect(notebook.state.archived).toEqual({ n: 2, t: 20 })
   })
 
@@ -274,7 +274,7 @@ describe('a state', () => {
       }
     const commits = fc.nat(30).map(commitTo)
     const two: Command = (notebook) => notebook.carry(decide.append({}, { messages: say(2), tokens: 2 }))
-    const back: Command = (notebook) => notebook.carry(decide.revert({}, 'message', pick(notebook, 0)))
+    const back: Command = (notebook) => notebook.carry(decide.revert({}, { message: 'm' }, pick(notebook, 0)))
     const twice = [two, commitTo(0), two, commitTo(1)]
     const commands = fc.array(fc.oneof({ weight: 3, arbitrary: appends }, { weight: 2, arbitrary: commits }, moves), { maxLength: 40 })
     let [whole, cut] = [0, 0]

@@ -175,7 +175,7 @@ test('a fork repeated under its key is one session, wherever its parent has gone
 })
 
 test.each([
-  ['revert', (session: Session) => session.revert('m2')],
+  ['revert', (session: Session) => session.revert({ message: 'm2' })],
   ['append', (session: Session) => session.append({ n: 5 }, { parent: 'm2' })],
   ['snapshot', (session: Session) => session.snapshot('x', { at: 'm2' })],
   ['replace', (session: Session) => session.replace('m2', { n: 5 })],

@@ -10,7 +10,7 @@ import { estimateTokens } from '../message/tokens.ts'
 import type { KeyEntry } from '../record/keys.ts'
 import { LIMITS } from '../record/limits.ts'
 import { retract } from '../session/archives.ts'
-import { checkCount, checkDescription, checkId, copyObject, invalid, objectText } from '../session/check.ts'
+import { checkCount, checkDescription, checkId, checkRevertTarget, copyObject, invalid, objectText } from '../session/check.ts'
 import type { InheritedKey, Outcome, Terms } from '../session/command.ts'
 import * as decide from '../session/decide.ts'
 import { withHead } from '../session/fold.ts'
@@ -230,20 +230,20 @@ export class Session {
   }
 
   /**
-   * Goes back, or over, to a message or a snapshot: the next message follows it. Null goes in front of the first message. Nothing is
+   * Goes to a message or a snapshot, on this branch or another: the next message follows it. The message null goes before the first message. Nothing is
    * destroyed, and `undo` returns.
+   *
+   * @example await session.revert({ message: 'm12' })
+   * @example await session.revert({ snapshot: 'before-tools' })
+   * @throws NOT_FOUND if there is no such message or snapshot.
    */
-  async revert(target: string | null, options: WriteOptions = {}): Promise<Written> {
-    if (target === null) {
-      const terms = this.#handle.terms('revert', { target }, options)
-      return written(await this.#handle.submit(terms, (full) => decide.revert(full, null, START)))
-    }
-    const { snapshots } = await this.#handle.liveState()
-    const isSnapshot = snapshots.some(({ name }) => name === checkId('What to revert to', target))
+  async revert(to: decide.RevertTarget, options: WriteOptions = {}): Promise<Written> {
+    const target = checkRevertTarget(to)
     const transcript = await this.#handle.transcript()
-    const located = isSnapshot ? undefined : ((await transcript.locate(target)) ?? (await refuseIfDamaged(transcript, target)))
+    const message = 'snapshot' in to ? null : to.message
+    const located = message === null ? undefined : ((await transcript.locate(message)) ?? (await refuseIfDamaged(transcript, message)))
     const terms = this.#handle.terms('revert', { target }, options, located)
-    return written(await this.#handle.submit(terms, (full) => decide.revert(full, target, located?.point)))
+    return written(await this.#handle.submit(terms, (full) => decide.revert(full, to, target === null ? START : located?.point)))
   }
 
   /** Takes back the last `revert` that was not taken back. */

@@ -76,7 +76,7 @@ async function perform(store: Store, one: Step, count: { next: number }): Promis
       Array.from({ length: one.batch }, () => ({ id: `m${count.next++}`, role: 'user', content: `I ${one.words.join(' ')} it.` })),
     )
   } else if (one.kind === 'replace') await of.replace(await id(one.message), { role: 'assistant', content: one.words.join(' ') })
-  else if (one.kind === 'revert') await of.revert(await id(one.message))
+  else if (one.kind === 'revert') await of.revert({ message: await id(one.message) })
   else if (one.kind === 'fork') await of.fork({ id: `fork of ${one.session.at(-1)}`, at: await id(one.message) })
   else if (one.kind === 'describe') {
     const [first = null, second = null] = one.words

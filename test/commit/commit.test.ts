@@ -120,7 +120,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
       await session.commit()
       const model = new StubModel()
       await new Worker(store, { model }).drain()
-      await session.revert('b')
+      await session.revert({ message: 'b' })
       expect(await liveIds(session)).toBe('')
       expect((await session.window()).messages.map((message) => message.id)).toEqual(['a', 'b'])
       await appendAll(session, 'e')
@@ -181,7 +181,7 @@ describe.each(ENGINES)('a commit on %s', (_, withStore) => {
       await appendAll(session, 'a', 'b', 'c', 'd')
       const handle = new Handle(store.parts, 's')
       const [{ head }, { point }] = [await handle.liveState(), await handle.locate('c')]
-      await session.revert('c')
+      await session.revert({ message: 'c' })
       await expect(handle.submit({}, (terms) => commit(terms, point, head))).rejects.toThrow(BoundaryLeft)
       await session.undo()
       await appendAll(session, 'e')

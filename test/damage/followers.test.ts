@@ -135,7 +135,7 @@ test('none where a session was reverted, forked, erased, and began again', async
     const session = store.session('a')
     const { messages } = await session.messages({ from: 'start', limit: 100 })
     await session.erase(messages[3]?.id as string)
-    await session.revert(messages[5]?.id as string)
+    await session.revert({ message: messages[5]?.id as string })
     await fill(store, 'a', ['on another branch'])
     const fork = await session.fork({ id: 'b', at: messages[2]?.id as string })
     await fork.append({ role: 'user', content: 'in the fork' })

@@ -109,7 +109,7 @@ export async function talk(store: Store, id: string) {
     { role: 'user', content: 'a' },
     { role: 'assistant', content: 'b' },
   ])
-  await session.revert(`${id} 2`)
+  await session.revert({ message: `${id} 2` })
   await session.append({ role: 'user', content: 'another way' })
   await session.undo()
   await session.describe({ title: `All of ${id}`, addTags: ['one'] })

@@ -73,7 +73,7 @@ test('F13 cleared live list comes back: not by a revert either, and the counts a
   await appendAll(session, 'a', 'b', 'c', 'd')
   await session.commit()
   await new Worker(store, { model: new StubModel() }).drain()
-  await session.revert('b')
+  await session.revert({ message: 'b' })
   await appendAll(session, 'e')
   expect(await session.info()).toMatchObject({ messageCount: 1, totalMessageCount: 3 })
   await session.commit()

@@ -52,7 +52,7 @@ const WORK: [string, Work][] = [
   ['an old message', (session) => session.message('m7')],
   ['an entry', (session) => session.entry('c', 'k20')],
   ['what there is to know', (session) => session.info()],
-  ['a revert to an old message', (session) => session.revert('m5')],
+  ['a revert to an old message', (session) => session.revert({ message: 'm5' })],
   ['a fork', (session) => session.fork({ at: 'm5' })],
 ]
 

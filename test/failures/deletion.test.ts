@@ -24,7 +24,7 @@ const LATE: [string, (session: Session) => Promise<unknown>][] = [
   ['describe', (session) => session.describe({ title: 'late' })],
   ['replace', (session) => session.replace('first', { content: 'late' })],
   ['snapshot', (session) => session.snapshot('late')],
-  ['revert', (session) => session.revert('first')],
+  ['revert', (session) => session.revert({ message: 'first' })],
   ['undo', (session) => session.undo()],
   ['fork', (session) => session.fork()],
   ['child', (session) => session.child()],
@@ -62,7 +62,7 @@ test('F28 a deleted session comes back: one that is created anew on purpose has 
   expect(await second.info()).toMatchObject({ title: null, tags: [], messageCount: 0, snapshots: [], canUndo: false })
   expect(await second.message('m')).toBeUndefined()
   expect(await second.entry('c', 'k')).toBeUndefined()
-  await expect(second.revert('old')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(second.revert({ snapshot: 'old' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(await second.append({ content: 'new' }, { ids: ['m'], key: 'k' })).toMatchObject({ duplicate: false })
   expect(await purge(store, { olderThanMs: -DAY_MS })).toEqual(['s purged'])
   expect((await second.messages()).messages).toMatchObject([{ id: 'm', depth: 1, message: { content: 'new' } }])

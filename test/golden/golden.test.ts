@@ -90,7 +90,7 @@ describe.each(readdirSync(join(ROOT, STORES)))('the golden store %s', (name) => 
         { id: 'late 3', role: 'user', content: 'Taken back.' },
       ])
       await talk.snapshot('late')
-      await talk.revert('late 2')
+      await talk.revert({ message: 'late 2' })
       await talk.describe({ title: 'Found parcel' })
       await talk.share()
       const fork = await talk.fork({ id: 'late fork', at: 'm3' })

@@ -67,7 +67,7 @@ async function converse(store: Store): Promise<Session> {
   ])
   await session.snapshot('looked')
   await session.append({ id: 'm4', role: 'assistant', content: 'It is in the sea.' })
-  await session.revert('looked')
+  await session.revert({ snapshot: 'looked' })
   await session.append({ id: 'm5', role: 'assistant', content: 'It is at your neighbour’s.' })
   await session.replace('m1', { role: 'user', content: 'My parcel is late.' })
   await session.append({ id: 'm6', role: 'user', content: 'My number is 555-0123.' })

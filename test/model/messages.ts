@@ -173,7 +173,9 @@ interface RevertArgs extends Where {
 export const revert = kind<RevertArgs>('revert', async ({ via, id, to, terms }, naive, real) => {
   const live = naive.live(id)
   const target = typeof to === 'string' ? to : ((live && pick(live, to))?.id ?? 'nobody')
-  const told = real.session(via, id).revert(target, optionsOf(naive.sessions.get(id), terms))
+  const told = real
+    .session(via, id)
+    .revert(typeof to === 'string' ? { snapshot: to } : { message: target }, optionsOf(naive.sessions.get(id), terms))
   // What to revert to is looked up first.
   if (live === undefined) return expect(await outcomeOf(told)).toEqual({ code: 'NOT_FOUND' })
   const isKnown = live.snapshots.has(target) || live.nodes.has(target)

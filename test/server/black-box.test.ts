@@ -173,7 +173,7 @@ describe('the client', () => {
     await session.replace('m1', { role: 'user', content: 'eins' })
     expect((await session.revisions('m1')).map(({ message }) => message.content)).toEqual(['one', 'eins'])
     await session.snapshot('s', { at: 'm1' })
-    await session.revert('s')
+    await session.revert({ snapshot: 's' })
     expect((await session.window()).messages).toEqual([{ role: 'user', content: 'eins' }])
     await session.undo()
     const fork = await session.fork({ at: 'm1' })

@@ -66,7 +66,7 @@ test('messages are read from any depth of a long session, also of a fork, and ar
   expect(await depths('archived=include&depth=1200', 'fork')).toEqual([1200, 1201])
   await session.commit({ keep: 1000 })
   expect((await app.get('/sessions/long/archives')).result).toMatchObject([{ message_count: 2000, spans: [{ from: 1, to: 2000 }] }])
-  await session.revert('m500')
+  await session.revert({ message: 'm500' })
   expect((await app.get('/sessions/long/archives')).result).toMatchObject([{ message_count: 2000, spans: [{ from: 1, to: 500 }] }])
 })
 
@@ -92,7 +92,7 @@ test('what happened to a session is told page by page, the last thing first, wit
   await session.append({ id: 'm2', role: 'user', content: 'two' })
   await session.snapshot('calm')
   await session.share()
-  await session.revert('m1')
+  await session.revert({ message: 'm1' })
   const typesOf = ({ records }: { records: { record: { type: string } }[] }): string[] => records.map(({ record }) => record.type)
   const first = (await app.get('/sessions/a/records?limit=2')).result
   expect(typesOf(first)).toEqual(['head.moved', 'share.granted'])

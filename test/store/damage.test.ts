@@ -60,7 +60,7 @@ async function write(): Promise<void> {
   await session.snapshot('first')
   for (let i = 8; i < 14; i++) await say(i, i + 1)
   await session.describe({ title: 'title' })
-  await session.revert('m10')
+  await session.revert({ message: 'm10' })
   for (let i = 14; i < 26; i++) await say(i, i + 1)
   await session.putEntries([{ channel: 'c', key: 'k', value: 1 }])
   await session.append({ content: 'under' }, { ids: ['under'], parent: 'm20' })
@@ -196,7 +196,7 @@ test('after damage the session is written to as before', async () => {
   await damaged([inTheMiddle], async (session) => {
     await session.append({ content: 'more' }, { ids: ['more'] })
     expect((await show(session)).at(-1)).toEqual({ id: 'more', depth: counts.messageCount + 1, content: 'more' })
-    await session.revert('m19')
+    await session.revert({ message: 'm19' })
     expect((await show(session)).at(-1)?.id).toBe('m19')
     await session.undo()
     expect((await show(session)).at(-1)?.id).toBe('more')

@@ -262,7 +262,7 @@ describe('a message that is asked for by its id', () => {
     await expect(session.messages({ before: 'm8' })).rejects.toMatchObject(damaged)
     await expect(session.fork({ at: 'm8' })).rejects.toMatchObject(damaged)
     await expect(session.replace('m8', { content: 'x' })).rejects.toMatchObject(damaged)
-    await expect(session.revert('m8')).rejects.toMatchObject(damaged)
+    await expect(session.revert({ message: 'm8' })).rejects.toMatchObject(damaged)
     expect(await session.message('m10')).toMatchObject({ id: 'm10' })
   })
 

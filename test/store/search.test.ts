@@ -136,7 +136,7 @@ test('what is not on the branch is not found; it comes back with an undo', async
   await session.append({ content: 'first' }, { ids: ['first'] })
   await session.append({ content: 'wrong turn' }, { ids: ['wrong'] })
   expect(await found('wrong')).toEqual(['wrong'])
-  await session.revert('first')
+  await session.revert({ message: 'first' })
   expect(await found('wrong')).toEqual([])
   await session.append({ content: 'right turn' }, { ids: ['right'] })
   expect(await found('turn')).toEqual(['right'])

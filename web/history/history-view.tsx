@@ -49,7 +49,7 @@ function Row({ id, entry }: { readonly id: string; readonly entry: PageRecord })
   const snapshot = record.type === 'snapshot.taken' ? String(record.name) : undefined
   const revert = (to: string): void =>
     void attempt(
-      async () => server.session(id).revert(to),
+      async () => server.session(id).revert({ snapshot: to }),
       `Reverted to “${to}”. Nothing was destroyed.`,
       async () => server.session(id).undo(),
     )

@@ -31,7 +31,7 @@ export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly d
         }),
       revert: (message) =>
         void attempt(
-          async () => server.session(id).revert(message),
+          async () => server.session(id).revert({ message }),
           'Reverted. What came behind that message is kept, on a branch of its own.',
           async () => server.session(id).undo(),
         ),

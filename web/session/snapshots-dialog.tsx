@@ -29,7 +29,7 @@ export function SnapshotsDialog({ id, info, onClose }: SnapshotsProps) {
       await refresh()
     }
     const work = async (): Promise<void> => {
-      await server.session(id).revert(to)
+      await server.session(id).revert({ snapshot: to })
       await refresh()
     }
     if (await attempt(work, `Reverted to “${to}”. Nothing was destroyed.`, undo)) onClose()

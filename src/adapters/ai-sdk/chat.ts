@@ -73,7 +73,7 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
     const added = messages.slice(shared)
     const parent = messages[shared - 1]?.id ?? null
     if (added.length > 0) await session.append(added, { ids: added.map(({ id }) => id), parent })
-    else if (kept.length > shared) await session.revert(parent)
+    else if (kept.length > shared) await session.revert({ message: parent })
   }
 
   /** The answer as a stream for the client. It is made to its end and kept, also if the client has left. */

@@ -43,6 +43,6 @@ export class HoldfastChatMessageHistory extends BaseListChatMessageHistory {
 
   override async clear(): Promise<void> {
     const session = this.#session
-    await ifThere(() => session.revert(null))
+    await ifThere(() => session.revert({ message: null }))
   }
 }

@@ -75,7 +75,7 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
 
   async clearSession(): Promise<void> {
     const session = this.#session
-    await ifThere(() => session.revert(null))
+    await ifThere(() => session.revert({ message: null }))
   }
 
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi'
 import type { JsonObject } from '../../record/record.ts'
 import type { TreeNode } from '../../store/family.ts'
 import type { Store } from '../../store/store.ts'
+import { namedTarget } from '../../wire/named-target.ts'
 import { turnFields, writtenFields } from '../../wire/operations.ts'
 import { damageInTree, snapshotFields, treeFields } from '../../wire/sessions.ts'
 import { given } from '../given.ts'
@@ -101,11 +102,22 @@ const revert = route({
   summary: 'Goes back, or over, to a snapshot or a message. Nothing is destroyed, and undo returns.',
   scope: 'write',
   reach: 'session',
-  body: z.object({ to: z.string().nullable().openapi({ description: 'a snapshot, or the id of a message; null: in front of the first' }) }),
+  body: z
+    .object({
+      message: z.string().nullable().optional().openapi({ description: 'the id of a message; null: before the first' }),
+      snapshot: z.string().optional().openapi({ description: 'the name of a snapshot' }),
+      to: z.string().nullable().optional().openapi({ description: 'a snapshot, or else a message: for callers that have only a name' }),
+    })
+    .refine(({ message, snapshot, to }) => [message, snapshot, to].filter((one) => one !== undefined).length === 1, {
+      message: 'Give one of `message`, `snapshot` and `to`.',
+    }),
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()
-    const written = await session.revert(call.body.to, call.write)
+    const { to, message, snapshot } = call.body
+    const target =
+      to !== undefined ? await namedTarget(session, to) : snapshot !== undefined ? { snapshot } : { message: message as string | null }
+    const written = await session.revert(target, call.write)
     return { result: writtenFields(session.id, written), version: written.version }
   },
 })

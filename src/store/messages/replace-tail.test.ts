@@ -102,7 +102,7 @@ test('a branch can be read that is not the current one, from in front of the fir
   const { id: second } = await session.append([say('c')], { parent: null })
   expect(await contents(session)).toEqual(['c'])
   expect((await session.messages({ branch: first })).messages.map(({ message }) => message.content)).toEqual(['a', 'b'])
-  await session.revert(null)
+  await session.revert({ message: null })
   expect(await contents(session)).toEqual([])
   expect((await session.messages({ branch: second })).messages).toHaveLength(1)
   await expect(session.messages({ branch: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' })

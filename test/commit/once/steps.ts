@@ -86,7 +86,7 @@ export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
     case 'revert': {
       const id = pick(naive, step.message)
       if (id === undefined) break
-      await session.revert(id)
+      await session.revert({ message: id })
       naive.move(id)
       break
     }

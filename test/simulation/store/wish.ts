@@ -88,7 +88,7 @@ export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
     case 'snapshot':
       return done(await session.snapshot(wish.snapshot, { ...options, ...(wish.at === undefined ? {} : { at: wish.at }) }))
     case 'revert':
-      return done(await session.revert(wish.target, options))
+      return done(await session.revert(/^s\d$/.test(wish.target) ? { snapshot: wish.target } : { message: wish.target }, options))
     case 'undo':
       return done(await session.undo(options))
     case 'entries':

@@ -86,7 +86,7 @@ describe.skipIf(!platform.available)('the other views', () => {
     await session.snapshot('calm')
     await say(store, 's', 'Third')
     const [first] = (await session.messages()).messages
-    await session.revert(first?.id as string)
+    await session.revert({ message: first?.id as string })
     await page.goto(`${server.url}/sessions/s/history`)
     await page.getByText('Snapshot “calm”').waitFor()
     await page.getByText('the end moved').waitFor()
