@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from '../src/commit/worker.ts'
-import type { Retention } from '../src/store/lifecycle/retention.ts'
+import type { KeepOptions } from '../src/store/lifecycle/retention.ts'
 import { openStore } from '../src/store/open-store.ts'
 import type { Session } from '../src/store/session.ts'
 import type { Store } from '../src/store/store.ts'
@@ -32,7 +32,7 @@ export const commits: Benchmark = {
     const windows = await interleave(quick ? 3 : 15, { short: () => timed(() => short.window()), long: () => timed(() => long.window()) })
     const times = quick ? 10 : 200
     // There must be something to take: a commit that takes nothing writes nothing.
-    const committed = async (retention: Retention): Promise<number> => {
+    const committed = async (retention: KeepOptions): Promise<number> => {
       await long.append(MESSAGE)
       return timed(() => long.commit(retention))
     }

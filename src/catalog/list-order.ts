@@ -1,5 +1,5 @@
 /** The order of lists: times newest first, titles from a to z; ids decide between equals, so that it is the same in every call. */
-import type { ListOrder, Place } from '../engine/catalog.ts'
+import type { ListOrder, ListPosition } from '../engine/catalog.ts'
 
 interface Listed {
   readonly id: string
@@ -8,11 +8,11 @@ interface Listed {
   readonly updatedAt: string
 }
 
-export function placeOf({ id, title, createdAt, updatedAt }: Listed, order: ListOrder): Place {
+export function placeOf({ id, title, createdAt, updatedAt }: Listed, order: ListOrder): ListPosition {
   return { id, by: order === 'title' ? (title ?? '').toLowerCase() : order === 'created' ? createdAt : updatedAt }
 }
 
-export function comparePlaces(a: Place, b: Place, order: ListOrder): number {
+export function comparePlaces(a: ListPosition, b: ListPosition, order: ListOrder): number {
   return (order === 'title' ? compareTexts(a.by, b.by) : compareTexts(b.by, a.by)) || compareTexts(a.id, b.id)
 }
 

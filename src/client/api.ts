@@ -8,7 +8,7 @@ import type { CreateOptions, Store } from '../store/store.ts'
 import type { CommitOptions, Committed, Task } from '../store/tasks.ts'
 
 /** The public members of a class. */
-type Members<T> = { readonly [K in keyof T]: T[K] }
+export type Members<T> = { readonly [K in keyof T]: T[K] }
 
 export type TaskApi = Members<Task>
 

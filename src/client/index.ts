@@ -3,10 +3,10 @@ import { RemoteStore } from './store.ts'
 import type { ConnectOptions } from './transport.ts'
 
 export { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
-export { type MessageView, viewOf } from '../message/message.ts'
+export { type MessageView, type Role, type ToolCall, type ToolResult, viewOf } from '../message/message.ts'
 export type { DamagedPlace } from '../store/damage/damage.ts'
 export { damageText, distinctPlaces } from '../wire/damage.ts'
-export type { CommittedApi, SessionApi, StoreApi, TaskApi } from './api.ts'
+export type { CommittedApi, Members, SessionApi, StoreApi, TaskApi } from './api.ts'
 export { RemoteSession } from './session.ts'
 export {
   type AuditInfo,
@@ -14,6 +14,7 @@ export {
   type Caller,
   type KeyInfo,
   type NewKeyOptions,
+  type RemoteExportOptions,
   RemoteStore,
   type TokenOptions,
 } from './store.ts'

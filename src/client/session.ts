@@ -40,6 +40,7 @@ export class RemoteSession implements SessionApi {
   /** What is asked for after `follow` waits until that has begun, so that nothing falls between the two. */
   #following: Promise<unknown> | undefined
 
+  /** @internal */
   constructor(transport: Transport, id: string) {
     this.#transport = transport
     this.id = id

@@ -16,6 +16,7 @@ export class RemoteTask implements TaskApi {
   readonly session: string
   readonly #transport: Transport
 
+  /** @internal */
   constructor(transport: Transport, { id, session, archive }: Pick<TaskInfo, 'id' | 'session' | 'archive'>) {
     this.#transport = transport
     this.id = id

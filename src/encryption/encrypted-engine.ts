@@ -5,7 +5,7 @@
  */
 
 import { JournalWrapper } from '../engine/journal-wrapper.ts'
-import type { Changes, Chunk, Engine, Journal, Oddity, Place, Supports } from '../engine/port.ts'
+import type { Changes, Chunk, Engine, Journal, JournalPosition, Oddity, Supports } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import type { Line } from '../record/line.ts'
 import type { Open } from '../record/line-cipher.ts'
@@ -16,7 +16,7 @@ export class EncryptedEngine implements Engine {
   readonly supports: Supports
   readonly inspect?: (name?: string) => AsyncIterable<Oddity>
   readonly rederive?: (name: string) => Promise<void>
-  readonly lines?: (places: readonly Place[]) => Promise<(Line | undefined)[]>
+  readonly lines?: (places: readonly JournalPosition[]) => Promise<(Line | undefined)[]>
   readonly directory?: string
   readonly catalog?: NonNullable<Engine['catalog']>
   readonly #inner: Engine
@@ -52,9 +52,9 @@ export class EncryptedEngine implements Engine {
     return this.#inner.names(space)
   }
 
-  async #openLines(places: readonly Place[]): Promise<(Line | undefined)[]> {
+  async #openLines(places: readonly JournalPosition[]): Promise<(Line | undefined)[]> {
     const found = (await this.#inner.lines?.(places)) ?? []
-    return Promise.all(found.map((line, i) => line && this.#withOpener(line, (places[i] as Place).name)))
+    return Promise.all(found.map((line, i) => line && this.#withOpener(line, (places[i] as JournalPosition).name)))
   }
 
   async #withOpener(line: Line, journal: string): Promise<Line> {

@@ -133,7 +133,7 @@ export interface SessionPut {
 
 export type SessionStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted'
 
-interface TaskPut {
+export interface TaskPut {
   readonly archive: number
   readonly task: string
   readonly status: TaskStatus
@@ -221,17 +221,17 @@ export type ListOrder = 'updated' | 'created' | 'title'
 
 export interface ListQuery extends ListFilter {
   readonly order: ListOrder
-  readonly after?: Place
+  readonly after?: ListPosition
   readonly limit: number
 }
 
 /** Where a session stands in a list: times newest first, titles in small letters from a to z, then ids; compared as UTF-8. */
-export interface Place {
+export interface ListPosition {
   readonly by: string
   readonly id: string
 }
 
-export interface ListedRow extends Place {
+export interface ListedRow extends ListPosition {
   readonly name: string
   readonly info: JsonObject
 }

@@ -55,13 +55,13 @@ export interface Engine {
    * The lines that begin at some positions of any journals, in the order of the places, for an engine on which one question costs less than many. Undefined where
    * none begins; one that was carried elsewhere, or does not count, is not looked for: whoever needs it asks the journal. UNREADABLE.
    */
-  lines?(places: readonly Place[]): Promise<(Line | undefined)[]>
+  lines?(places: readonly JournalPosition[]): Promise<(Line | undefined)[]>
 
   /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   close(): Promise<void>
 }
 
-export interface Place {
+export interface JournalPosition {
   /** Of the journal. */
   readonly name: string
   readonly position: number

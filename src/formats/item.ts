@@ -46,7 +46,7 @@ export async function* itemsIn(importer: Importer, source: Source): AsyncGenerat
 }
 
 /** Where something stands in a source. */
-export interface Place {
+export interface SourcePlace {
   readonly file: string
   readonly line: number | null
   readonly offset: number
@@ -115,7 +115,7 @@ export interface MessageItem {
 }
 
 /** Another content of a message. */
-interface ReplacementItem {
+export interface ReplacementItem {
   readonly kind: 'replacement'
   readonly session: string
   readonly id: string
@@ -161,7 +161,7 @@ export type ArchiveOutcome =
       readonly endedAt?: string | undefined
     }
 
-interface SnapshotItem {
+export interface SnapshotItem {
   readonly kind: 'snapshot'
   readonly session: string
   readonly name: string
@@ -171,7 +171,7 @@ interface SnapshotItem {
 }
 
 /** The head was moved, by a revert or an undo. */
-interface HeadItem {
+export interface HeadItem {
   readonly kind: 'head'
   readonly session: string
   readonly to: string | null
@@ -181,7 +181,7 @@ interface HeadItem {
 }
 
 /** Another session began from this one here. Its own items come later, behind a line of its own. */
-interface ForkItem {
+export interface ForkItem {
   readonly kind: 'fork'
   readonly session: string
   readonly child: string
@@ -204,7 +204,7 @@ export interface EntryItem {
   readonly at?: string | undefined
 }
 
-interface DescribeItem {
+export interface DescribeItem {
   readonly kind: 'describe'
   readonly session: string
   readonly description: Description
@@ -212,7 +212,7 @@ interface DescribeItem {
 }
 
 /** A call to a model from which no message came, or none that can be told. */
-interface UsageItem extends ModelCall {
+export interface UsageItem extends ModelCall {
   readonly kind: 'usage'
   readonly session: string
   /** Tells this call from others, for ever. */
@@ -220,7 +220,7 @@ interface UsageItem extends ModelCall {
   readonly at?: string | undefined
 }
 
-interface ShareItem {
+export interface ShareItem {
   readonly kind: 'share'
   readonly session: string
   readonly share: string
@@ -232,7 +232,7 @@ interface ShareItem {
 }
 
 /** Something that was wrong in the source and is right now. */
-interface HealedItem {
+export interface HealedItem {
   readonly kind: 'healed'
   readonly session: string
   readonly what: string
@@ -242,7 +242,7 @@ interface HealedItem {
 export interface DamageItem {
   readonly kind: 'damage'
   readonly session: string | null
-  readonly place: Place
+  readonly place: SourcePlace
   readonly reason: string
   /** As it stands in the source, for the quarantine. */
   readonly bytes: Uint8Array

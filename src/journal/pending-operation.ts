@@ -2,7 +2,7 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
-import type { Body, Place } from '../record/line.ts'
+import type { Body, LinePlace } from '../record/line.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'
 import type { PlacedGroup } from './placed-group.ts'
@@ -30,7 +30,7 @@ export interface Planned<S> {
   readonly waiting: PendingOperation<S>
   readonly decision: Decision<unknown>
   /** Of its record; undefined if it writes none. */
-  readonly place: Place | undefined
+  readonly place: LinePlace | undefined
 }
 
 /** What one write holds. */
@@ -69,7 +69,7 @@ export function settle<S>({ waiting, decision, place }: Planned<S>): void {
   if ('refuse' in decision) waiting.reject(decision.refuse)
   else if (decision.write === undefined) waiting.resolve(decision.answer)
   else {
-    const { at, end, crc } = place as Place
+    const { at, end, crc } = place as LinePlace
     waiting.resolve(decision.answer({ id: waiting.id, at, end, crc }))
   }
 }

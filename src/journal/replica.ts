@@ -18,7 +18,7 @@ import type { Damage } from '../record/damage.ts'
 import { type Counted, countedAt, type PlacedDraft } from '../record/fold.ts'
 import type { KeyEntry, KeyHash } from '../record/keys.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
-import { type Body, encodeBody, Group, type Place } from '../record/line.ts'
+import { type Body, encodeBody, Group, type LinePlace } from '../record/line.ts'
 import type { Decision, Operation } from '../record/operation.ts'
 import type { Draft, SealReason } from '../record/record.ts'
 import { acceptLoss } from './accept-loss.ts'
@@ -297,7 +297,7 @@ export class Replica<S> {
     const group = new Group(tail.end, tail.prev)
     const planned: Planned<S>[] = []
     const placed: PlacedDraft[] = []
-    const add = (body: Body): Place => {
+    const add = (body: Body): LinePlace => {
       const { prev } = group
       const place = group.add(body)
       placed.push({ draft: body.draft, place, prev })

@@ -5,7 +5,7 @@
  */
 import type { Json, JsonObject } from '../record/record.ts'
 
-type Role = 'system' | 'user' | 'assistant' | 'tool'
+export type Role = 'system' | 'user' | 'assistant' | 'tool'
 
 export interface ToolCall {
   readonly id: string

@@ -16,7 +16,7 @@
  * on another, and a line can be judged by its own segment.
  */
 import { endOf, isRest } from './damaged-line.ts'
-import { crcBeforeRottenNewline, type DamageKind, decodeLine, LEAD_IN, type Line, openRecord, type Place } from './line.ts'
+import { crcBeforeRottenNewline, type DamageKind, decodeLine, LEAD_IN, type Line, type LinePlace, openRecord } from './line.ts'
 import { type Draft, FORMAT_VERSION, type JournalRecord, type SealReason } from './record.ts'
 
 export interface Counted {
@@ -70,7 +70,7 @@ const REMEMBERED_SETS = 4
 /** A record that was given a place, and the checksum of the one before it. */
 export interface PlacedDraft {
   readonly draft: Draft
-  readonly place: Place
+  readonly place: LinePlace
   readonly prev: string
 }
 
@@ -244,7 +244,7 @@ export class JournalFold {
     this.#remember(candidate.record, candidate.crc)
   }
 
-  #count(record: JournalRecord, place: Place): void {
+  #count(record: JournalRecord, place: LinePlace): void {
     this.#ids.add(record.id)
     this.fresh = false
     this.#begun = true

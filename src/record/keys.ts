@@ -33,7 +33,7 @@ export interface MadeIds extends Pick<KeyEntry, 'at' | 'length' | 'crc'> {
 /** Which keys a counted record holds, by ascending index. Engines are handed this function, because they never look into payloads themselves. */
 export type KeysOf = (counted: Counted) => readonly KeyEntry[]
 
-type KeyKind = 'message' | 'operation' | 'replacement' | 'entry'
+export type KeyKind = 'message' | 'operation' | 'replacement' | 'entry'
 
 const digits = Buffer.alloc(32)
 

@@ -1,13 +1,12 @@
 /**
- * Every limit of the format and of the journal protocol, in one table. They are enforced before a byte is written.
+ * Every limit of the format and of the journal protocol. They are enforced before a byte is written.
  * Limits of the format must only ever grow: a smaller one would make old journals unreadable.
  */
-export const LIMITS = {
-  /** One record line, and one group of lines that is written at once. */
+
+/** Limits of what callers give and ask for. They may rely on these: no release makes one smaller. */
+export const CALLER_LIMITS = {
+  /** One record: what a call writes, as JSON. */
   recordBytes: 8 * 1024 * 1024,
-  groupBytes: 8 * 1024 * 1024,
-  /** A group is closed once it holds this much, so that building it does not hold up the event loop. */
-  groupTargetBytes: 512 * 1024,
   /** Session ids, space names, message ids and operation keys, as UTF-8. */
   idBytes: 512,
   /** Messages in one record: an index into a record must fit two bytes of an id file. */
@@ -34,6 +33,14 @@ export const LIMITS = {
   models: 1000,
   /** Nesting of a message; deeper JSON can overflow a parser's stack. */
   jsonDepth: 256,
+} as const satisfies Record<string, number>
+
+export const LIMITS = {
+  ...CALLER_LIMITS,
+  /** One group of lines that is written at once. */
+  groupBytes: 8 * 1024 * 1024,
+  /** A group is closed once it holds this much, so that building it does not hold up the event loop. */
+  groupTargetBytes: 512 * 1024,
   /** A segment is sealed once it holds this much, or `segmentPerCheckpoint` times its checkpoint, whichever is more. */
   segmentBytes: 512 * 1024,
   segmentPerCheckpoint: 4,

@@ -48,7 +48,7 @@ export interface Body {
 }
 
 /** Where one record of a placed group stands: its first copy, which is the one that counts. */
-export interface Place {
+export interface LinePlace {
   readonly at: number
   readonly end: number
   readonly crc: string
@@ -112,7 +112,7 @@ export class Group {
   #end: number
   #prev: string
   #bytes = Buffer.alloc(0)
-  #last: Place | undefined
+  #last: LinePlace | undefined
 
   /** `prev` is the crc of the last record that counted before this place. */
   constructor(at: number, prev: string) {
@@ -130,7 +130,7 @@ export class Group {
   }
 
   /** The last line: the second copy, if the last record is written twice. */
-  get last(): Place | undefined {
+  get last(): LinePlace | undefined {
     return this.#last
   }
 
@@ -142,7 +142,7 @@ export class Group {
     return this.length + sizeOf(body) <= LIMITS.groupBytes
   }
 
-  add(body: Body): Place {
+  add(body: Body): LinePlace {
     this.#makeRoom(this.length + sizeOf(body))
     const prev = this.#prev
     const first = this.#line(body, prev)
@@ -151,7 +151,7 @@ export class Group {
     return first
   }
 
-  #line(body: Body, prev: string): Place {
+  #line(body: Body, prev: string): LinePlace {
     const bytes = this.#bytes
     const begin = this.length + LEAD_IN.length
     const at = this.at + begin

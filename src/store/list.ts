@@ -1,5 +1,5 @@
 /** Lists of sessions, from the catalog; where that cannot be used, by looking at each of them. */
-import { CatalogUnavailable, type ListOrder, type ListQuery, type Place, type SessionStatus } from '../engine/catalog.ts'
+import { CatalogUnavailable, type ListOrder, type ListPosition, type ListQuery, type SessionStatus } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
@@ -90,11 +90,11 @@ export function timeOf(what: string, time: Date): Date {
   return time
 }
 
-function cursorOf({ by, id }: Place, order: ListOrder): string {
+function cursorOf({ by, id }: ListPosition, order: ListOrder): string {
   return Buffer.from(JSON.stringify([order, by, id])).toString('base64url')
 }
 
-function parseCursor(cursor: string, order: ListOrder): Place {
+function parseCursor(cursor: string, order: ListOrder): ListPosition {
   try {
     const [of, by, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[]
     if (of === order && typeof by === 'string' && typeof id === 'string') return { by, id }

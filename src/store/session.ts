@@ -252,7 +252,8 @@ export class Session {
   }
 
   /** A session that begins with this one's messages. Shares them, copies nothing, and goes its own way. */
-  async fork({ at, id, key, expect, when, ...description }: ForkOptions = {}): Promise<Session> {
+  async fork(options: ForkOptions = {}): Promise<Session> {
+    const { at, id, key, expect, when, ...description } = options
     const located = at === undefined ? undefined : await this.#handle.locate(at)
     const inherit = ({ before }: Outcome): object => {
       const { title, tags, owner, workspace, metadata, policies } = before
@@ -263,7 +264,8 @@ export class Session {
   }
 
   /** The session of a sub-agent: it knows whose child it is, and begins with nothing. */
-  async child({ id, key, expect, when, ...description }: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
+  async child(options: Omit<ForkOptions, 'at'> = {}): Promise<Session> {
+    const { id, key, expect, when, ...description } = options
     const inherit = ({ before: { owner, workspace } }: Outcome): object => ({ owner, workspace })
     const wanted = { kind: 'child', id, key, expect, when, message: null, born: undefined, description, inherit } as const
     return new Session(this.#handle.parts, await createFork(this.#handle, wanted))

@@ -8,13 +8,13 @@ import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/r
 import type { Archive, SessionState, TaskStatus } from '../session/state.ts'
 import type { DamagedPlace } from './damage/damage.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
-import { boundaryOf, checkRetention, type Retention } from './lifecycle/retention.ts'
+import { boundaryOf, checkKeepOptions, type KeepOptions } from './lifecycle/retention.ts'
 import type { Gap } from './messages/depth-gaps.ts'
 import type { StoredMessage } from './messages/stored-message.ts'
 import { Transcript } from './messages/transcript.ts'
 import type { StoreParts } from './parts.ts'
 
-export interface CommitOptions extends Retention, WriteOptions {}
+export interface CommitOptions extends KeepOptions, WriteOptions {}
 
 export type Committed =
   | {
@@ -72,7 +72,7 @@ export interface WholeArchive extends ArchiveInfo {
 }
 
 export async function commit(handle: Handle, options: CommitOptions): Promise<Committed> {
-  const retention = checkRetention(options)
+  const retention = checkKeepOptions(options)
   const { key, expect } = options
   const terms = handle.terms('commit', retention, options)
   for (let tries = 0; ; tries++) {

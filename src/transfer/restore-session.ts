@@ -37,7 +37,7 @@ import type { NoticedGap } from '../record/damage.ts'
 import type { ErasedLine } from '../record/erasure.ts'
 import { splitLines } from '../record/line.ts'
 import { checkId } from '../session/check.ts'
-import { type JournalFacts, journalFacts, type SessionStatus, sessionStatus } from '../store/damage/journal-facts.ts'
+import { type FoundStatus, type JournalFacts, journalFacts, sessionStatus } from '../store/damage/journal-facts.ts'
 import { putInQuarantine } from '../store/damage/quarantine.ts'
 import { Handle } from '../store/handle.ts'
 import { erasedBytes } from '../store/lifecycle/erase.ts'
@@ -71,9 +71,9 @@ export interface RestoredSession {
   /** Lines of the backup that hold a message which was erased since. They stay erased. */
   readonly keptErased: number
   /** Of the session afterwards; with `dryRun`, as it would be afterwards. `damaged`: the backup does not bring back all that was lost. */
-  readonly status: SessionStatus
+  readonly status: FoundStatus
   /** Of a fork: the sessions that it shares messages with and that are not whole. They are not restored with it. */
-  readonly origins: readonly { readonly id: string; readonly status: SessionStatus }[]
+  readonly origins: readonly { readonly id: string; readonly status: FoundStatus }[]
 }
 
 /**
@@ -172,7 +172,7 @@ class Restore {
     return new EncryptedEngine(engine, dataKeys, { indexed: false })
   }
 
-  async #statusAfter(planned: readonly PlannedSegment[]): Promise<SessionStatus> {
+  async #statusAfter(planned: readonly PlannedSegment[]): Promise<FoundStatus> {
     if (planned.length === 0) return sessionStatus(this.#parts, this.#id)
     const { statusAfter } = await import('./status-after.ts')
     const { disk, root } = this.#target
@@ -226,7 +226,7 @@ class Restore {
   }
 
   async #origins({ state }: JournalFacts): Promise<RestoredSession['origins']> {
-    const found: { id: string; status: SessionStatus }[] = []
+    const found: { id: string; status: FoundStatus }[] = []
     for (const id of new Set(state.past.map(({ session }) => session))) {
       const status = await sessionStatus(this.#parts, id)
       if (status !== 'ok' && status !== 'deleted') found.push({ id, status })

@@ -4,11 +4,11 @@ import type { Engine } from '../engine/port.ts'
 import { Replicas } from '../journal/replicas.ts'
 import { LIMITS } from '../record/limits.ts'
 import { sessionReducer } from '../session/reducer.ts'
-import { type SessionStatus, sessionStatus } from '../store/damage/journal-facts.ts'
+import { type FoundStatus, sessionStatus } from '../store/damage/journal-facts.ts'
 import type { StoreParts } from '../store/parts.ts'
 
 /** `after`: an engine whose journal of the session is as the restore would leave it. */
-export async function statusAfter(parts: StoreParts, id: string, after: Engine): Promise<SessionStatus> {
+export async function statusAfter(parts: StoreParts, id: string, after: Engine): Promise<FoundStatus> {
   const { clock, ids, engine, space } = parts
   const replicas = new Replicas({ reducer: sessionReducer, engine: after, clock, ids, limits: LIMITS })
   const status = await sessionStatus({ ...parts, engine: after, replicas }, id)

@@ -2,7 +2,8 @@
 import { withSession } from '../journal/command-words.ts'
 import type { AcknowledgedDamage } from '../session/records.ts'
 
-type Severity = 'damage' | 'note'
+/** `damage`: something that was stored may be lost. `note`: nothing that was acknowledged is. */
+export type Severity = 'damage' | 'note'
 
 export interface Finding {
   /** Empty if it concerns the store and no session of it. */
@@ -111,7 +112,7 @@ export function isAcceptable(kind: FindingKind): boolean {
 }
 
 /** Where something was found. */
-export interface Place {
+export interface FindingPlace {
   readonly segment: number
   readonly offset?: number
   readonly length?: number
@@ -120,7 +121,7 @@ export interface Place {
 /** A finding, before it is known whose it is. `detail` is a sentence of its own. */
 export interface Problem {
   readonly kind: FindingKind
-  readonly place?: Place | undefined
+  readonly place?: FindingPlace | undefined
   readonly detail?: string | undefined
   /** Position of the message that is missed here, where the place is that of the message after it. */
   readonly follows?: number

@@ -15,7 +15,7 @@ import { apply } from '../session/fold.ts'
 import type { AcknowledgedDamage, DamageAcknowledged, MessageErased, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
-import { isDamage, type Place, type Problem } from './findings.ts'
+import { type FindingPlace, isDamage, type Problem } from './findings.ts'
 import { type Carried, isCarried, type Spoiled, Stretch, type Witness } from './stretch.ts'
 
 interface Checkpoint {
@@ -28,7 +28,7 @@ interface Checkpoint {
 /** A message that does not follow the one written before it: whether the one that it names is there has to be looked up. */
 interface Branching {
   readonly parent: Address
-  readonly place: Place
+  readonly place: FindingPlace
 }
 
 export class LineCheck {
@@ -259,7 +259,7 @@ export class LineCheck {
     }
   }
 
-  *#checkIdentity(space: string, session: string, place: Place): Generator<Problem> {
+  *#checkIdentity(space: string, session: string, place: FindingPlace): Generator<Problem> {
     const [here, there] = [this.#journal.name, this.#engine.name(space, session)]
     if (this.#misplaced || here === there) return
     this.#misplaced = true

@@ -5,7 +5,7 @@ import type { Tail } from '../journal/tail.ts'
 import { LEAD_IN } from '../record/line.ts'
 import { overlaps } from '../session/damaged-places.ts'
 import type { AcceptedGap, SessionState } from '../session/state.ts'
-import type { FindingKind, Place, Problem } from './findings.ts'
+import type { FindingKind, FindingPlace, Problem } from './findings.ts'
 
 type AcceptedRange = Pick<AcceptedGap, 'position' | 'to'>
 
@@ -72,11 +72,11 @@ export function isHarmless(kind: FindingKind): boolean {
 }
 
 /** The beginning of a segment that was cut is made again after what is left of it, and only then the loss is accepted. */
-function isRemade(place: Place | undefined, gap: AcceptedRange, segments: readonly number[]): boolean {
+function isRemade(place: FindingPlace | undefined, gap: AcceptedRange, segments: readonly number[]): boolean {
   return place?.offset !== undefined && place.offset <= LEAD_IN.length && placeOf(gap, segments).segment === place.segment
 }
 
-export function isInside({ position, to }: AcceptedRange, place: Place | undefined): boolean {
+export function isInside({ position, to }: AcceptedRange, place: FindingPlace | undefined): boolean {
   if (place?.offset === undefined) return false
   const [from, end] = stretchOf(place)
   return from >= position && end <= to
@@ -87,18 +87,18 @@ function vanishedIn(accepted: readonly AcceptedGap[]): readonly AcceptedGap[] {
 }
 
 /** The positions of a place; of one that is unknown, none. */
-export function rangeOf(place: Place | undefined): AcceptedRange {
+export function rangeOf(place: FindingPlace | undefined): AcceptedRange {
   const position = place?.offset === undefined ? -1 : place.segment + place.offset
   return { position, to: position + (place?.length ?? 0) }
 }
 
-function stretchOf(place: Place | undefined): [number, number] {
+function stretchOf(place: FindingPlace | undefined): [number, number] {
   const { position, to } = rangeOf(place)
   return [position, to]
 }
 
 /** The file that a position is in, or was in, and where in that file. */
-function placeOf({ position, to }: AcceptedRange, segments: readonly number[]): Place {
+function placeOf({ position, to }: AcceptedRange, segments: readonly number[]): FindingPlace {
   const segment = segments.findLast((first) => first <= position) ?? position
   return { segment, offset: position - segment, length: to - position }
 }

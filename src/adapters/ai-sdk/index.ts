@@ -1,3 +1,3 @@
 /** `holdfast/adapters/ai-sdk`: chats of the AI SDK with streams that can be resumed, kept by Holdfast. */
-export type { AdapterStore } from '../sessions.ts'
+export type { AdapterSession, AdapterStore, DamageOptions, OnDamage } from '../sessions.ts'
 export { HoldfastChat, type HoldfastChatOptions, type RespondOptions } from './chat.ts'

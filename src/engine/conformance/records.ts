@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
 import { hashKey, type KeyEntry, type KeysOf } from '../../record/keys.ts'
-import { encodeBody, Group, isBlank, LEAD_IN, type Line, type Place } from '../../record/line.ts'
+import { encodeBody, Group, isBlank, LEAD_IN, type Line, type LinePlace } from '../../record/line.ts'
 import type { Draft, JsonObject, RecordType } from '../../record/record.ts'
 import type { Journal } from '../port.ts'
 
@@ -29,12 +29,12 @@ export const testKeysOf: KeysOf = ({ record, ...place }) => {
 }
 
 /** What an engine has to remember of a key whose record stands at a place. */
-export function entryOf(key: string, { at, end, crc }: Place, index = 0): KeyEntry {
+export function entryOf(key: string, { at, end, crc }: LinePlace, index = 0): KeyEntry {
   return { key: hashKey('message', key), at, length: end - at, crc, index, digest: hash('sha256', `body of ${key}`, 'hex').slice(0, 32) }
 }
 
 /** The bytes of a group that may be appended at `at`, behind a record whose crc is `prev`, and where each record then stands. */
-export function groupAt(at: number, prev: string, ...records: Draft[]): { readonly bytes: Buffer; readonly places: readonly Place[] } {
+export function groupAt(at: number, prev: string, ...records: Draft[]): { readonly bytes: Buffer; readonly places: readonly LinePlace[] } {
   const group = new Group(at, prev)
   const places = records.map((record) => group.add(encodeBody(record)))
   return { bytes: group.bytes, places }

@@ -20,6 +20,7 @@ import type { Disk } from './disk.ts'
 import { nodeDisk } from './node-disk.ts'
 
 export interface BackupOptions {
+  /** @internal */
   readonly disk?: Disk
   readonly onProgress?: (done: BackedUp) => void
   readonly signal?: AbortSignal

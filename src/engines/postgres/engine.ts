@@ -7,7 +7,7 @@ import { Calls } from '../../engine/calls.ts'
 import type { Catalog } from '../../engine/catalog.ts'
 import { type Clock, systemClock } from '../../engine/clock.ts'
 import { bareName, isJournalName, journalName, spaceName } from '../../engine/names.ts'
-import type { Changes, Engine, Journal, Place } from '../../engine/port.ts'
+import type { Changes, Engine, Journal, JournalPosition } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import type { KeysOf } from '../../record/keys.ts'
 import type { Line } from '../../record/line.ts'
@@ -30,7 +30,7 @@ export interface PostgresEngineOptions extends PostgresPlace {
   readonly clock?: Clock
 }
 
-type IdentityOf = (line: Uint8Array) => { readonly space: string; readonly id: string } | undefined
+export type IdentityOf = (line: Uint8Array) => { readonly space: string; readonly id: string } | undefined
 
 const NAMES_PAGE = 1000
 /** Sessions that one statement looks at for a lost row. It returns few of them. */
@@ -149,7 +149,7 @@ class PostgresEngine implements Engine {
     return catalog
   }
 
-  lines(places: readonly Place[]): Promise<(Line | undefined)[]> {
+  lines(places: readonly JournalPosition[]): Promise<(Line | undefined)[]> {
     const { calls, database, statements } = this.#parts
     return calls.track(async () => {
       const keys = places.map(({ name }) => keyOf(name))

@@ -20,7 +20,7 @@ export interface JournalFacts {
   readonly erased: ReadonlyMap<number, readonly ErasedLine[]>
 }
 
-export type SessionStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted' | 'absent'
+export type FoundStatus = 'ok' | 'damaged' | 'unreadable' | 'deleted' | 'absent'
 
 export async function journalFacts(journal: Journal): Promise<JournalFacts> {
   const segments = await journal.segments()
@@ -42,7 +42,7 @@ export async function journalFacts(journal: Journal): Promise<JournalFacts> {
 }
 
 /** How a session is, with every line of its journal read. */
-export async function sessionStatus({ engine, replicas, space }: StoreParts, id: string): Promise<SessionStatus> {
+export async function sessionStatus({ engine, replicas, space }: StoreParts, id: string): Promise<FoundStatus> {
   const { journal, replica } = replicas.once(engine.name(space, id))
   try {
     const { state } = await replica.read()

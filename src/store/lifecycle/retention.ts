@@ -9,7 +9,7 @@ import type { Point, SessionState } from '../../session/state.ts'
 import type { Transcript } from '../messages/transcript.ts'
 
 /** What stays live. Nothing unless told. */
-export interface Retention {
+export interface KeepOptions {
   /** So many messages. A tool call and its results stay together, so it may be a few more. */
   readonly keep?: number
   /** So many turns, as long as they fit `tokenBudget`; the newest one in any case. */
@@ -17,7 +17,7 @@ export interface Retention {
   readonly tokenBudget?: number
 }
 
-export function checkRetention({ keep, keepTurns, tokenBudget }: Retention): Retention {
+export function checkKeepOptions({ keep, keepTurns, tokenBudget }: KeepOptions): KeepOptions {
   if (keep !== undefined && keepTurns !== undefined) throw invalid('Keep either messages or turns, not both.')
   if (tokenBudget !== undefined && keepTurns === undefined) throw invalid('`tokenBudget` goes with `keepTurns`.')
   if (keep !== undefined) checkCount('keep', keep, LIMITS.keptMessages)
@@ -31,7 +31,7 @@ export function checkRetention({ keep, keepTurns, tokenBudget }: Retention): Ret
 }
 
 /** The last message that a commit takes; undefined if all that is live is kept. */
-export async function boundaryOf(transcript: Transcript, state: SessionState, retention: Retention): Promise<Point | undefined> {
+export async function boundaryOf(transcript: Transcript, state: SessionState, retention: KeepOptions): Promise<Point | undefined> {
   const { keep, keepTurns, tokenBudget } = retention
   if ((keepTurns ?? keep ?? 0) === 0) return state.head
   const live = without(branchTo(state, state.head), state.held)

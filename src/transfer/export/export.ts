@@ -42,7 +42,8 @@ export interface ExportOptions {
 }
 
 /** Exports sessions as text, in pieces: for another store, for other programs, or for people. */
-export async function* exportFrom({ parts }: Store, options: ExportOptions = {}): AsyncGenerator<string> {
+export async function* exportFrom(store: Store, options: ExportOptions = {}): AsyncGenerator<string> {
+  const { parts } = store
   const { format = 'jsonl' } = options
   if (!EXPORT_FORMATS.includes(format)) {
     throw new HoldfastError('INVALID_ARGUMENT', `There is no format "${format}". There are ${EXPORT_FORMATS.join(', ')}.`)

@@ -1,5 +1,5 @@
 /** What an import tells. */
-import type { Importer, Place } from '../../formats/item.ts'
+import type { Importer, SourcePlace } from '../../formats/item.ts'
 
 /** What became of one session of a source. */
 export interface ImportedSession {
@@ -20,7 +20,7 @@ export interface ImportedSession {
   /** Messages with other ids that say the same within seconds: a client may have sent them twice. Both are kept. */
   readonly suspects: readonly { readonly first: string; readonly second: string }[]
   /** Where the source could not be read, and why; a hundred at most. */
-  readonly damage: readonly (Place & { readonly reason: string })[]
+  readonly damage: readonly (SourcePlace & { readonly reason: string })[]
   /** Why nothing of it was imported, if so: it is unknown, was deleted here, or is unchanged since the last time. */
   readonly note: string | null
 }
@@ -54,16 +54,16 @@ export class Draft {
   skipped = 0
   readonly healed: string[] = []
   readonly suspects: { first: string; second: string }[] = []
-  readonly damage: (Place & { reason: string })[] = []
+  readonly damage: (SourcePlace & { reason: string })[] = []
   note: string | null = null
 
-  addDamage(place: Place, reason: string): void {
+  addDamage(place: SourcePlace, reason: string): void {
     this.damaged++
     if (this.damage.length < 100) this.damage.push({ ...place, reason })
   }
 
   /** Damage that all else follows from: told first. */
-  addFault(place: Place, reason: string): void {
+  addFault(place: SourcePlace, reason: string): void {
     this.damaged++
     this.damage.unshift({ ...place, reason })
     this.damage.splice(100)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { HoldfastError } from '../../../src/errors.ts'
 import { Handle } from '../../../src/store/handle.ts'
-import type { Retention } from '../../../src/store/lifecycle/retention.ts'
+import type { KeepOptions } from '../../../src/store/lifecycle/retention.ts'
 import type { Session } from '../../../src/store/session.ts'
 import { StubModel } from '../fixtures.ts'
 import type { NaiveSession } from './naive.ts'
@@ -27,8 +27,8 @@ export type Step = Where &
     | { readonly kind: 'append'; readonly size: number; readonly parent: number | undefined }
     | { readonly kind: 'append again' | 'revert'; readonly message: number }
     | { readonly kind: 'fork'; readonly message: number | undefined }
-    | { readonly kind: 'commit'; readonly retention: Retention; readonly repeat: boolean }
-    | { readonly kind: 'race'; readonly retentions: readonly Retention[]; readonly works: boolean }
+    | { readonly kind: 'commit'; readonly retention: KeepOptions; readonly repeat: boolean }
+    | { readonly kind: 'race'; readonly retentions: readonly KeepOptions[]; readonly works: boolean }
     | { readonly kind: 'cancel' | 'retry'; readonly task: number }
     | { readonly kind: 'awake'; readonly answers: boolean }
     | { readonly kind: 'undo' | 'work' | 'two work' | 'fail' | 'crash' | 'reopen' | 'complete' }
@@ -39,9 +39,9 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc
 const where = { via: fc.nat(1), which: fc.nat(FORKS) }
 const message = fc.nat(15)
 const retention = fc.oneof(
-  { weight: 2, arbitrary: fc.constant<Retention>({}) },
-  { weight: 2, arbitrary: fc.record<Retention>({ keep: fc.nat(3) }) },
-  { weight: 1, arbitrary: fc.record<Retention>({ keepTurns: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.constant<KeepOptions>({}) },
+  { weight: 2, arbitrary: fc.record<KeepOptions>({ keep: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record<KeepOptions>({ keepTurns: fc.nat(2) }) },
 )
 const plain = (kind: 'undo' | 'work' | 'two work' | 'fail' | 'crash' | 'reopen' | 'complete'): fc.Arbitrary<Step> =>
   fc.record({ ...where, kind: fc.constant(kind) })
@@ -155,7 +155,7 @@ function messageOf(id: string): object {
 }
 
 /** Commits, perhaps twice under one key, and looks at what is live then. */
-async function commit({ world, made }: Scene, naive: NaiveSession, via: number, retention: Retention, repeat: boolean): Promise<void> {
+async function commit({ world, made }: Scene, naive: NaiveSession, via: number, retention: KeepOptions, repeat: boolean): Promise<void> {
   if (naive.ids.length === 0) return
   const options = repeat ? { ...retention, key: `commit ${made}` } : retention
   const session = world.store(via).session(naive.id)
