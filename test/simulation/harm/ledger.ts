@@ -7,7 +7,7 @@ import { intactCrc, splitLines } from '../../../src/record/line.ts'
 import type { SimulatedMachine } from '../disk.ts'
 import type { SimulatedFile } from '../file.ts'
 import type { Tamperer } from '../tamper.ts'
-import { type MarkOnDisk, marksIn, storeId } from './marks-on-disk.ts'
+import { journalInMarks, type MarkOnDisk, marksIn, storeId } from './marks-on-disk.ts'
 
 const EPOCH = 2 ** 32
 
@@ -90,7 +90,7 @@ export class Ledger {
     this.#tamperer = machine.tamperer()
     this.#root = root
     this.#step = step
-    this.journals = names.map((name) => new JournalTruth(`${root}/sessions/${name}`, name.slice(-32)))
+    this.journals = names.map((name) => new JournalTruth(`${root}/sessions/${name}`, journalInMarks(name)))
     machine.landed = (file, bytes) => this.#land(file, bytes)
   }
 

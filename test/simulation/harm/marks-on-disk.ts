@@ -34,6 +34,12 @@ export function marksIn(
   return marks
 }
 
+/** How marks refer to a journal: the hash of its space and its own hash, combined bit by bit. */
+export function journalInMarks(name: string): string {
+  const own = Buffer.from(name.slice(-32), 'hex')
+  return Buffer.from(Buffer.from(name.slice(0, 32), 'hex').map((byte, i) => byte ^ (own[i] as number))).toString('hex')
+}
+
 /** The id of the store, as the first whole line of its own file says it. */
 export function storeId(content: Buffer | undefined): string | undefined {
   for (const line of (content ?? Buffer.of()).toString('latin1').split('\n')) {
