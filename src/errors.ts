@@ -44,6 +44,17 @@ export interface HoldfastErrorOptions {
   readonly cause?: unknown
 }
 
+/**
+ * Every error that Holdfast throws on purpose. Its message says what to do.
+ *
+ * @example
+ * try {
+ *   await session.append({ role: 'user', content: 'Hello' }, { ids: ['m1'] })
+ * } catch (error) {
+ *   if (!(error instanceof HoldfastError) || error.outcome === 'none') throw error
+ *   // It may have been written: repeat it under the same id.
+ * }
+ */
 export class HoldfastError extends Error {
   override readonly name = 'HoldfastError'
   readonly code: ErrorCode

@@ -49,7 +49,11 @@ export interface Model {
   summarise(request: SummaryRequest): Promise<SummaryAnswer>
 }
 
-/** The provider cannot serve now: too many requests, a failure of its own, no connection, no quota. Spends no attempt. */
+/**
+ * A model throws this if its provider cannot answer now: too many requests, a failure of its own, no connection, no quota. It does not count as an attempt.
+ *
+ * @example throw new ModelUnavailable('Too many requests.', { retryAfterMs: 2000 })
+ */
 export class ModelUnavailable extends Error {
   readonly retryAfterMs: number | undefined
 
@@ -59,5 +63,9 @@ export class ModelUnavailable extends Error {
   }
 }
 
-/** The provider's limit is lower than was thought: the request is split further. */
+/**
+ * A model throws this if a request is longer than its provider takes. The worker splits the request further.
+ *
+ * @example throw new InputTooLong('The provider takes 8,192 tokens.')
+ */
 export class InputTooLong extends Error {}

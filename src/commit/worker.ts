@@ -64,6 +64,14 @@ const NOTICE_MS = 100
 const STOPPED = 'The worker was stopped.'
 const WOKEN = 'There is something to do.'
 
+/**
+ * Makes the summaries of archives. Several workers, in several processes, share the work.
+ *
+ * @example
+ * const worker = new Worker(store, { model: extractive })
+ * worker.start()
+ * await worker.stop()
+ */
 export class Worker {
   readonly #parts: StoreParts
   readonly #model: Model

@@ -42,7 +42,12 @@ export interface DoctorProgress {
   readonly total?: number
 }
 
-/** Verifies a store, or one session of it. Sessions may be used meanwhile. NOT_FOUND if the session does not exist. */
+/**
+ * Verifies a store, or one session of it, and changes nothing. Sessions may be in use.
+ *
+ * @example for await (const { kind, severity, session_id: id } of doctor(store)) console.log(severity, kind, id)
+ * @throws HoldfastError NOT_FOUND if the session does not exist.
+ */
 export async function* doctor(
   store: Store,
   { session, ownSpace = false, rate, sinceLast = false, onProgress }: DoctorOptions = {},

@@ -46,7 +46,11 @@ export function masterKeyOf(given: string | Uint8Array | MasterKey): MasterKey {
   }
 }
 
-/** A new one, as text. */
+/**
+ * A new master key, as text. Keep it outside of the store: without it, nothing can be decrypted.
+ *
+ * @example const encryption = { masterKey: newMasterKey() }
+ */
 export function newMasterKey(): string {
   return randomBytes(KEY_BYTES).toString('base64')
 }

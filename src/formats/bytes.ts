@@ -23,8 +23,10 @@ const READ_BYTES = 65_536
 export const EXPANSION = 10
 
 /**
- * One file. `name` is what it is called where it comes from: it tells what some formats do not say inside. PAYLOAD_TOO_LARGE over a limit: at once, or of what
- * it decompresses to, when it is read.
+ * One file to import, from its bytes. `name` is its name where it comes from, because some formats do not say inside what they are.
+ *
+ * @example for await (const report of importInto(store, [bytesSource('rollout.jsonl', bytes)])) console.log(report.session)
+ * @throws HoldfastError PAYLOAD_TOO_LARGE over a limit: at once, or when it is read, for what it decompresses to.
  */
 export function bytesSource(name: string, bytes: Uint8Array, limits: BytesLimits = {}): Source {
   const { bytes: most = 64 * 1024 * 1024, decompressedBytes = 256 * 1024 * 1024 } = limits
@@ -35,7 +37,12 @@ export function bytesSource(name: string, bytes: Uint8Array, limits: BytesLimits
   return { name, files: [file], ...(isOrphan(path) ? { orphan: true } : {}) }
 }
 
-/** The same, or of a tar archive, compressed or not, its files as sources. */
+/**
+ * One file to import, or all files of a tar archive, compressed or not.
+ *
+ * @example for await (const report of importInto(store, bytesSources('sessions.tar.gz', bytes))) console.log(report.session)
+ * @throws HoldfastError PAYLOAD_TOO_LARGE over a limit.
+ */
 export async function* bytesSources(name: string, bytes: Uint8Array, limits: BytesLimits = {}): AsyncGenerator<Source> {
   const source = bytesSource(name, bytes, limits)
   const [file] = source.files as [SourceFile]

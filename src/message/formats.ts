@@ -10,6 +10,11 @@
 import type { Json, JsonObject } from '../record/record.ts'
 import { asText, type MessageView, type ToolCall, type ToolResult } from './message.ts'
 
+/**
+ * The formats in which a window can be returned.
+ *
+ * @example const { messages } = await session.window({ format: FORMATS[0] })
+ */
 export const FORMATS = ['openai', 'openai-responses', 'anthropic', 'ai-sdk', 'text'] as const
 export type Format = (typeof FORMATS)[number]
 

@@ -3,7 +3,11 @@
  * Limits of the format must only ever grow: a smaller one would make old journals unreadable.
  */
 
-/** Limits of what callers give and ask for. They may rely on these: no release makes one smaller. */
+/**
+ * Limits of what callers give and ask for. They may rely on these: no release makes one smaller.
+ *
+ * @example const page = await session.messages({ limit: LIMITS.pageMessages })
+ */
 export const CALLER_LIMITS = {
   /** One record: what a call writes, as JSON. */
   recordBytes: 8 * 1024 * 1024,

@@ -59,8 +59,13 @@ export interface EncryptionOptions {
 }
 
 /**
- * Opens the store in a directory, which is made if need be; or one in PostgreSQL, with `postgres://…` or what else is known of the place; or one in
- * memory, with `memory:`; or one on an engine of your own.
+ * Opens a store: in a directory, which is created if there is none; in PostgreSQL, with an address (`postgres://…`) or its parts; in memory, with `memory:`;
+ * or on an engine of your own.
+ *
+ * @example
+ * await using store = await openStore('./store')
+ * await store.session('support-42').append({ role: 'user', content: 'Hello' })
+ * @throws HoldfastError UNSUPPORTED_VERSION for a store of newer software; UNAVAILABLE if it cannot be reached; UNREADABLE if it may not be read.
  */
 export async function openStore(where: string | PostgresPlace | Engine, options: OpenOptions = {}): Promise<Store> {
   const { space = 'default', wrap = (engine) => engine } = options

@@ -78,6 +78,10 @@ export interface ForkOptions extends Description {
   readonly when?: string
 }
 
+/**
+ * One session. `store.session(id)` returns it.
+ * @example await store.session('support-42').append({ role: 'user', content: 'Hello' })
+ */
 export class Session {
   readonly #handle: Handle
 

@@ -29,6 +29,13 @@ export interface CreateOptions extends Description {
   readonly parent?: string
 }
 
+/**
+ * A set of sessions, seen from one space. `openStore` makes one.
+ *
+ * @example
+ * await using store = await openStore('./store')
+ * const { sessions } = await store.list({ limit: 10 })
+ */
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts
 

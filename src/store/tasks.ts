@@ -111,7 +111,13 @@ function skipped(live: number): Committed {
   return { status: 'skipped', reason: live === 0 ? 'no_messages' : 'all_within_keep_window' }
 }
 
-/** The background half of a commit. */
+/**
+ * The work that a commit leaves to a worker: the summary of an archive.
+ *
+ * @example
+ * const committed = await session.commit()
+ * if (committed.status === 'accepted') await committed.task.completed()
+ */
 export class Task {
   readonly id: string
   readonly archive: number

@@ -24,7 +24,12 @@ export interface Copied {
 /** Journals that are copied at once: each waits for the engine most of the time. */
 const SIDE_BY_SIDE = 8
 
-/** Copies every session of every space. CONFLICT if the second store has something of its own; DAMAGED if a copy cannot be made equal. */
+/**
+ * Copies every session of every space into another store, such as from files to PostgreSQL. Can be repeated, and continues where it stopped.
+ *
+ * @example for await (const { name, status } of copyStore(store, other)) console.log(name, status)
+ * @throws HoldfastError CONFLICT if the second store has sessions that the first does not have; DAMAGED if a copy cannot be made equal.
+ */
 export async function* copyStore(from: Store, to: Store, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<Copied> {
   const [source, target] = [from.parts.engine, to.parts.engine]
   const probe = source.name('space', 'id')

@@ -79,6 +79,7 @@ export interface RestoredSession {
 /**
  * Restores one session from the backup at `from` into the store at `to`.
  *
+ * @example const { status } = await restoreSession('./backup', './store', 'support-42')
  * @throws HoldfastError NOT_FOUND when there is no such backup, store or session in the backup.
  * @throws HoldfastError CONFLICT when the session is deleted, or when store and backup hold different records. Nothing was changed then.
  * @throws HoldfastError DAMAGED when the backup holds another session in this place, or segments of two histories. Nothing was changed then.

@@ -14,7 +14,12 @@ import { plain } from '../formats/plain.ts'
 const READ_BYTES = 256 * 1024
 const PASSED_OVER = new Set(['node_modules', '.git'])
 
-/** Everything at some paths that may be a source. NOT_FOUND if nothing is there. */
+/**
+ * Every file below some paths that may hold sessions to import.
+ *
+ * @example for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session)
+ * @throws HoldfastError NOT_FOUND if nothing is there.
+ */
 export async function* sourcesAt(paths: readonly string[]): AsyncGenerator<Source> {
   const orphans: Source[] = []
   for (const given of paths) {

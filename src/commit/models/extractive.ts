@@ -7,6 +7,11 @@ import type { Model, PromptMessage, SummaryAnswer } from '../model.ts'
 import { type Digest, digest, inOrder } from './digest.ts'
 import { EMPTY, parseOverview, renderOverview, type Sections } from './sections.ts'
 
+/**
+ * The model that needs no network. The same messages always give the same answer.
+ *
+ * @example const worker = new Worker(store, { model: extractive })
+ */
 export const extractive: Model = {
   name: 'extractive',
   // It could take any number, but works without a pause.

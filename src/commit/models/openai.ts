@@ -42,6 +42,11 @@ const TOO_LONG =
   /context_length_exceeded|exceed_context_size|maximum context|context (?:length|window|size)|(?:prompt|input|request) (?:is )?too (?:long|large)|too many tokens|reduce the length/i
 const NO_QUOTA = /insufficient_quota|quota exceeded|exceeded your (?:current )?quota|insufficient (?:balance|credits|funds)|billing/i
 
+/**
+ * A model behind an endpoint that speaks the protocol of OpenAI's chat completions.
+ *
+ * @example const worker = new Worker(store, { model: openAi({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'llama3.2' }) })
+ */
 export function openAi(options: OpenAiOptions): Model {
   return new OpenAiModel(options)
 }

@@ -52,7 +52,12 @@ type Look = 'same' | 'beginning' | 'other'
 
 const ROUNDS = 20
 
-/** Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be in use. */
+/**
+ * Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be in use.
+ *
+ * @example const { sessions } = await backUp('./store', './backup')
+ * @throws HoldfastError NOT_FOUND if there is no store; UNAVAILABLE if sessions are created faster than they are copied. What was copied stays.
+ */
 export async function backUp(from: string, to: string, options: BackupOptions = {}): Promise<BackedUp> {
   await finishReplacements(options.disk ?? nodeDisk, to)
   return copyNew(from, to, options)
@@ -66,7 +71,13 @@ async function copyNew(from: string, to: string, options: RunOptions): Promise<B
   throw new HoldfastError('UNAVAILABLE', 'Sessions are begun faster than they are backed up. Try again; what is copied stays.')
 }
 
-/** Makes a store of a backup, at a place where nothing is. It is there when it is whole. `keys`: where the keys of an encrypted one were copied to. */
+/**
+ * Makes a store from a backup, in a directory that does not exist or is empty. The store appears there when it is whole. `keys`: where the keys of an
+ * encrypted store were copied to.
+ *
+ * @example await restoreBackup('./backup', './restored')
+ * @throws HoldfastError NOT_FOUND if there is no backup; CONFLICT if something is at `to`.
+ */
 export async function restoreBackup(
   from: string,
   to: string,

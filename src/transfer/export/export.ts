@@ -41,7 +41,12 @@ export interface ExportOptions {
   readonly onSession?: (session: string, damage: readonly DamagedPlace[], isExported: boolean) => void
 }
 
-/** Exports sessions as text, in pieces: for another store, for other programs, or for people. */
+/**
+ * Exports sessions as text, in pieces: for another store, for other programs, or for people.
+ *
+ * @example for await (const piece of exportFrom(store, { session: 'support-42', format: 'markdown' })) process.stdout.write(piece)
+ * @throws HoldfastError NOT_FOUND if there is no such session; INVALID_ARGUMENT if there is no such format.
+ */
 export async function* exportFrom(store: Store, options: ExportOptions = {}): AsyncGenerator<string> {
   const { parts } = store
   const { format = 'jsonl' } = options

@@ -30,6 +30,8 @@ interface Known {
 /**
  * Imports the sessions of other programs, or of another store, from their bytes. Safe to repeat: what the store has is not changed. Returns a
  * report of each session.
+ *
+ * @example for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session, report.messages)
  */
 export async function* importInto(
   store: Store,
