@@ -264,7 +264,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--expires <duration>', about: 'how long it is good for, such as 90d', parse: duration('--expires') },
       { flags: '--replaces <key>', about: 'takes the place of this key, which stays good for a day' },
     ],
-    load: async () => (await import('./keys.ts')).keys,
+    load: async () => (await import('./api-keys.ts')).keys,
   },
   {
     name: 'import',

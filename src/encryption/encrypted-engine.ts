@@ -6,10 +6,10 @@
 
 import { JournalWrapper } from '../engine/journal-wrapper.ts'
 import type { Changes, Chunk, Engine, Journal, JournalPosition, Oddity, Supports } from '../engine/port.ts'
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { Line } from '../record/line.ts'
 import type { Open } from '../record/line-cipher.ts'
-import { NO_DIGEST } from '../session/keys.ts'
+import { NO_DIGEST } from '../session/record-keys.ts'
 import type { DataKeys } from './data-keys.ts'
 
 export class EncryptedEngine implements Engine {
@@ -20,12 +20,12 @@ export class EncryptedEngine implements Engine {
   readonly directory?: string
   readonly catalog?: NonNullable<Engine['catalog']>
   readonly #inner: Engine
-  readonly #keyring: DataKeys
+  readonly #dataKeys: DataKeys
 
   /** `indexed`: a catalog in the open may lie in the store, or beside it. Otherwise it has no place there. */
-  constructor(inner: Engine, keyring: DataKeys, { indexed }: { readonly indexed: boolean }) {
+  constructor(inner: Engine, dataKeys: DataKeys, { indexed }: { readonly indexed: boolean }) {
     this.#inner = inner
-    this.#keyring = keyring
+    this.#dataKeys = dataKeys
     this.supports = inner.supports
     if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
     if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
@@ -45,7 +45,7 @@ export class EncryptedEngine implements Engine {
 
   journal(name: string): Journal {
     const journal = this.#inner.journal(name)
-    return this.#keyring.isOwn(name) ? journal : new EncryptedJournal(journal, this.#keyring)
+    return this.#dataKeys.isOwn(name) ? journal : new EncryptedJournal(journal, this.#dataKeys)
   }
 
   names(space?: string): AsyncIterable<string> {
@@ -58,8 +58,8 @@ export class EncryptedEngine implements Engine {
   }
 
   async #withOpener(line: Line, journal: string): Promise<Line> {
-    const key = this.#keyring.isOwn(journal) ? undefined : keyOf(line)
-    return key === undefined ? line : { ...line, open: await opener(this.#keyring, key, journal) }
+    const key = this.#dataKeys.isOwn(journal) ? undefined : keyOf(line)
+    return key === undefined ? line : { ...line, open: await opener(this.#dataKeys, key, journal) }
   }
 
   changes(cursor?: string): Promise<Changes> {
@@ -82,13 +82,13 @@ const SEALED = /"sealed":"([0-9a-f]{32})"/
 const UNSEALED = /"type":"segment\.sealed"/
 
 class EncryptedJournal extends JournalWrapper {
-  readonly #keyring: DataKeys
+  readonly #dataKeys: DataKeys
   /** Segments with lines from before the store was encrypted: id files have their digests as they are. */
   readonly #mixed = new Set<number>()
 
-  constructor(inner: Journal, keyring: DataKeys) {
+  constructor(inner: Journal, dataKeys: DataKeys) {
     super(inner)
-    this.#keyring = keyring
+    this.#dataKeys = dataKeys
   }
 
   override async read(segment: number, from: number, limit?: number): Promise<Chunk | undefined> {
@@ -98,7 +98,7 @@ class EncryptedJournal extends JournalWrapper {
     const lines: Line[] = []
     for (const line of chunk.lines) {
       const id = this.#keyOf(segment, line)
-      if (id !== undefined && !openers.has(id)) openers.set(id, await opener(this.#keyring, id, this.name))
+      if (id !== undefined && !openers.has(id)) openers.set(id, await opener(this.#dataKeys, id, this.name))
       const open = id === undefined ? undefined : openers.get(id)
       lines.push(open === undefined ? line : { ...line, open })
     }
@@ -109,7 +109,7 @@ class EncryptedJournal extends JournalWrapper {
     const found = await this.inner.lookup(keys, from, before)
     // Hardly ever is one found: of something that is sent again.
     if (found.every((entry) => entry === undefined || entry.digest === NO_DIGEST)) return found
-    const key = await this.#keyring.current(this.name, false)
+    const key = await this.#dataKeys.current(this.name, false)
     if (key === undefined) return found
     return Promise.all(
       found.map(async (entry) => (entry !== undefined && (await this.#isEncrypted(entry)) ? key.unblindEntry(entry) : entry)),
@@ -125,7 +125,7 @@ class EncryptedJournal extends JournalWrapper {
   }
 
   override storeKeys(segment: number, end: number, keys: ReadonlyMap<KeyHash, KeyEntry>): void {
-    const key = this.#keyring.atHand(this.name)
+    const key = this.#dataKeys.atHand(this.name)
     // A hint, and left out where it would not be what the lines say.
     if (key === undefined || this.#mixed.has(segment)) return
     this.inner.storeKeys(segment, end, new Map([...keys].map(([hash, entry]) => [hash, key.blindEntry(entry)])))

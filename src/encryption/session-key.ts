@@ -21,10 +21,10 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { CheckpointDraft, Draft, JournalRecord, Json, JsonObject, RecordType } from '../record/record.ts'
 import { JsonText } from '../session/json-text.ts'
-import { keysOf, NO_DIGEST, type SealedKeys } from '../session/keys.ts'
+import { keysOf, NO_DIGEST, type SealedKeys } from '../session/record-keys.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16

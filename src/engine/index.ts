@@ -3,7 +3,7 @@ export { type ErrorCode, HoldfastError, type HoldfastErrorOptions, type Outcome 
 export type { Term, TextQuery } from '../message/text-query.ts'
 export type { DamageReason, NoticedGap } from '../record/damage.ts'
 export { type Counted, type Damaged, JournalFold, type Seal, type Verdict } from '../record/fold.ts'
-export { hashKey, type KeyEntry, type KeyHash, type KeyKind, type KeysOf } from '../record/keys.ts'
+export { hashKey, type KeyEntry, type KeyHash, type KeyKind, type KeysOf } from '../record/key-hash.ts'
 export {
   type Body,
   type DamageKind,

@@ -1,6 +1,6 @@
 /** Passes every call on to another journal. A subclass overrides what it changes. */
 
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Vanished } from './port.ts'
 
 export class JournalWrapper implements Journal {

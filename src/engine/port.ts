@@ -6,7 +6,7 @@
  * journal; gaps are legal. The same lines stand at the same positions on every engine.
  */
 import type { HoldfastError } from '../errors.ts'
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { Line } from '../record/line.ts'
 import type { Catalog } from './catalog.ts'
 

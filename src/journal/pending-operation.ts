@@ -1,7 +1,7 @@
 /** Callers that wait for a replica: what each of them wants, what it comes to, and how they are answered. */
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import type { KeyEntry, KeyHash } from '../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { Body, LinePlace } from '../record/line.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
 import type { JsonObject, SealReason } from '../record/record.ts'

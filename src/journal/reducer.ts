@@ -2,7 +2,7 @@
 
 import type { NoticedGap } from '../record/damage.ts'
 import type { Counted } from '../record/fold.ts'
-import type { KeyEntry, KeysOf, MadeIds } from '../record/keys.ts'
+import type { KeyEntry, KeysOf, MadeIds } from '../record/key-hash.ts'
 import type { Draft, JsonObject } from '../record/record.ts'
 
 interface KeysInParts {

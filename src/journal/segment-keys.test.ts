@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { type Counted, countedAt } from '../record/fold.ts'
-import { hashKey, type KeyEntry } from '../record/keys.ts'
+import { hashKey, type KeyEntry } from '../record/key-hash.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
 import { sessionReducer } from '../session/reducer.ts'

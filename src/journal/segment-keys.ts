@@ -3,7 +3,7 @@
  * for a message by its id: so a session can be read, and written to, without a hash for each of its messages.
  */
 import type { Counted } from '../record/fold.ts'
-import type { KeyEntry, KeyHash, MadeIds } from '../record/keys.ts'
+import type { KeyEntry, KeyHash, MadeIds } from '../record/key-hash.ts'
 import type { Reducer } from './reducer.ts'
 
 type Keys = Pick<Reducer<never>, 'keysOf' | 'keysInParts'>

@@ -1,5 +1,5 @@
 /** How operations are decided: on a state, to a record, a refusal or an answer. */
-import type { KeyEntry, KeyHash } from './keys.ts'
+import type { KeyEntry, KeyHash } from './key-hash.ts'
 import type { Draft, SealReason } from './record.ts'
 
 /** Something that a caller wants: decided again whenever others wrote first, on everything that stands in front of its place. */

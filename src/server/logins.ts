@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
-import type { KeyRecord } from './keys.ts'
+import type { KeyRecord } from './api-keys.ts'
 
 /** Long enough to find the terminal's window, and to start a browser. */
 const GOOD_MS = 3_600_000

@@ -4,10 +4,10 @@ import type { Worker } from '../commit/worker.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
+import type { ApiKeys } from './api-keys.ts'
 import type { Audit } from './audit.ts'
 import type { Followers } from './followers.ts'
 import type { GuardOptions } from './guard.ts'
-import type { KeyRing } from './keys.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { Logins } from './logins.ts'
 import type { Metrics } from './metrics.ts'
@@ -19,7 +19,7 @@ export interface ServerParts {
   /** Of the space that somebody without a key has, if that is allowed. */
   readonly store: Store
   readonly stores: Spaces
-  readonly keys: KeyRing
+  readonly keys: ApiKeys
   readonly logins: Logins
   readonly audit: Audit
   readonly metrics: Metrics

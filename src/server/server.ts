@@ -12,11 +12,11 @@ import { type Logger, pino } from 'pino'
 import { Worker, type WorkerOptions } from '../commit/worker.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
+import { ApiKeys, type KeyRecord } from './api-keys.ts'
 import { makeApp } from './app.ts'
 import { Audit } from './audit.ts'
 import { Followers } from './followers.ts'
 import { isLoopback, LOOPBACK_HOSTS } from './guard.ts'
-import { type KeyRecord, KeyRing } from './keys.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import { Logins } from './logins.ts'
 import { Metrics } from './metrics.ts'
@@ -55,7 +55,7 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
   }
   const { clock, ids } = store.parts
   const { requestsPerSecond = SERVER_LIMITS.requestsPerSecond } = options
-  const keys = new KeyRing(store)
+  const keys = new ApiKeys(store)
   await keys.open()
   const { space } = store
   const parts: ServerParts = {

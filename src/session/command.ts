@@ -3,7 +3,7 @@
  * answered with its first outcome.
  */
 import type { HoldfastError } from '../errors.ts'
-import { hashKey, type KeyEntry, type KeyHash } from '../record/keys.ts'
+import { hashKey, type KeyEntry, type KeyHash } from '../record/key-hash.ts'
 import type { Decision, Known, Operation, Placed } from '../record/operation.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
 import { isBackground } from './fold.ts'

@@ -4,7 +4,7 @@
  * answered with its first outcome and writes nothing.
  */
 import { HoldfastError } from '../errors.ts'
-import { hashKey, type KeyHash } from '../record/keys.ts'
+import { hashKey, type KeyHash } from '../record/key-hash.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
 import type { JsonObject } from '../record/record.ts'

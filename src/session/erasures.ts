@@ -1,5 +1,5 @@
 /** Erasing messages, decided: what is to be written over is found out before, on a state that must still hold. */
-import { hashKey } from '../record/keys.ts'
+import { hashKey } from '../record/key-hash.ts'
 import type { Operation } from '../record/operation.ts'
 import { command, type Outcome, type Terms, unchanged, write } from './command.ts'
 import type { Keyed, MessageErased } from './records.ts'

@@ -3,8 +3,8 @@
 import type { NoticedGap } from '../record/damage.ts'
 import type { JsonObject } from '../record/record.ts'
 import { apply } from './fold.ts'
-import { keysOf, keysOfMade, madeIds, sentKeys } from './keys.ts'
 import { unnoticed } from './noticed.ts'
+import { keysOf, keysOfMade, madeIds, sentKeys } from './record-keys.ts'
 import { INITIAL, type SessionState } from './state.ts'
 
 export const sessionReducer = {

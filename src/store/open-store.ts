@@ -13,8 +13,8 @@ import { LIMITS, type Limits } from '../record/limits.ts'
 import { checkId } from '../session/check.ts'
 import { identityOf } from '../session/identity.ts'
 import { sessionReducer } from '../session/reducer.ts'
+import type { DataKeyStore } from './keys/data-key-store.ts'
 import { fingerprintKey } from './keys/fingerprint-key.ts'
-import type { Keyring } from './keys/keyring.ts'
 import { finishErasures } from './lifecycle/erase.ts'
 import { both } from './messages/admission.ts'
 import type { BeforeAppend } from './messages/before-append.ts'
@@ -83,28 +83,28 @@ export async function openStore(where: string | PostgresPlace | Engine, options:
 async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, space: string, options: OpenOptions): Promise<Store> {
   const { clock = systemClock, ids = systemIds, limits = {} } = options
   const indexed = options.encryption?.indexInClear === true
-  const { engine, keyring } = await encrypted(inner, options.encryption, indexed)
-  const replicas = new Replicas({ reducer: sessionReducer, engine, dataKeys: keyring, clock, ids, limits: { ...LIMITS, ...limits } })
+  const { engine, dataKeys } = await encrypted(inner, options.encryption, indexed)
+  const replicas = new Replicas({ reducer: sessionReducer, engine, dataKeys, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
-  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && keyring === undefined
+  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && dataKeys === undefined
   const catalog = new CatalogDoor({
     engine,
-    dataKeys: keyring,
+    dataKeys,
     clock,
     ids,
     threaded,
-    ...(keyring === undefined || indexed ? {} : { inMemory: true }),
+    ...(dataKeys === undefined || indexed ? {} : { inMemory: true }),
   })
   const { beforeAppend } = options
-  const shared = { engine, dataKeys: keyring, clock, ids, replicas, catalog, space, recover: finishErasures }
+  const shared = { engine, dataKeys, clock, ids, replicas, catalog, space, recover: finishErasures }
   const { quotas } = options
   const parts: StoreParts = {
     ...shared,
     ...(beforeAppend === undefined ? {} : { beforeAppend }),
     ...(quotas === undefined || quotas === false ? {} : { quotas: new Quotas(shared, quotas === true ? undefined : quotas) }),
   }
-  keyring?.attach(shared)
-  if (options.encryption !== undefined) await keyring?.check()
+  dataKeys?.attach(shared)
+  if (options.encryption !== undefined) await dataKeys?.check()
   if (options.redact !== true) return new Store(parts)
   return new Store({ ...parts, beforeAppend: both(beforeAppend, redactor(await fingerprintKey(parts))) })
 }
@@ -114,18 +114,18 @@ async function encrypted(
   engine: Engine,
   encryption: EncryptionOptions | undefined,
   indexed: boolean,
-): Promise<{ engine: Engine; keyring: Keyring | undefined }> {
+): Promise<{ engine: Engine; dataKeys: DataKeyStore | undefined }> {
   const keys = engine.journal(engine.name(KEY_SPACE, keySession(1)))
-  if (encryption === undefined && (await keys.segments()).length === 0) return { engine, keyring: undefined }
+  if (encryption === undefined && (await keys.segments()).length === 0) return { engine, dataKeys: undefined }
   // Loaded when it is wanted, as most stores are not encrypted.
-  const [{ Keyring: Keys }, { masterKeyOf }, { EncryptedEngine }] = await Promise.all([
-    import('./keys/keyring.ts'),
+  const [{ DataKeyStore: Keys }, { masterKeyOf }, { EncryptedEngine }] = await Promise.all([
+    import('./keys/data-key-store.ts'),
     import('../encryption/master-key.ts'),
     import('../encryption/encrypted-engine.ts'),
   ])
   const given = encryption === undefined ? [] : [encryption.masterKey, ...(encryption.formerKeys ?? [])]
-  const keyring = new Keys(given.map(masterKeyOf))
-  return { engine: new EncryptedEngine(engine, keyring, { indexed }), keyring }
+  const dataKeys = new Keys(given.map(masterKeyOf))
+  return { engine: new EncryptedEngine(engine, dataKeys, { indexed }), dataKeys }
 }
 
 function isEngine(where: string | PostgresPlace | Engine): where is Engine {

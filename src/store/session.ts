@@ -7,7 +7,7 @@
 import { HoldfastError } from '../errors.ts'
 import { Records } from '../journal/records.ts'
 import { estimateTokens } from '../message/tokens.ts'
-import type { KeyEntry } from '../record/keys.ts'
+import type { KeyEntry } from '../record/key-hash.ts'
 import { LIMITS } from '../record/limits.ts'
 import { retract } from '../session/archives.ts'
 import { checkCount, checkDescription, checkId, checkRevertTarget, copyObject, invalid, objectText } from '../session/check.ts'

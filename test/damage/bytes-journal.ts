@@ -1,6 +1,6 @@
 /** A journal that is nothing but bytes, so that any of them can be spoiled and the whole be read again in a fraction of a millisecond. */
 import type { Appended, Chunk, Journal } from '../../src/engine/port.ts'
-import type { KeyEntry, KeyHash } from '../../src/record/keys.ts'
+import type { KeyEntry, KeyHash } from '../../src/record/key-hash.ts'
 import { splitLines } from '../../src/record/line.ts'
 
 /** Content by first position, as the files of a session's directory hold it. */

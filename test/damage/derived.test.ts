@@ -15,7 +15,7 @@ import { Feed } from '../../src/engines/files/feed.ts'
 import { encodeEntries, findKey, RottenIdFile, readIdFile, writeIdFile } from '../../src/engines/files/id-file.ts'
 import { identify } from '../../src/engines/files/identity.ts'
 import { nodeDisk } from '../../src/engines/files/node-disk.ts'
-import { hashKey } from '../../src/record/keys.ts'
+import { hashKey } from '../../src/record/key-hash.ts'
 import { memoryFile } from './memory-file.ts'
 import { unsynced } from './on-disk.ts'
 

@@ -12,18 +12,18 @@ import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { Replicas } from '../../src/journal/replicas.ts'
 import { LIMITS } from '../../src/record/limits.ts'
 import { sessionReducer } from '../../src/session/reducer.ts'
-import { Keyring } from '../../src/store/keys/keyring.ts'
+import { DataKeyStore } from '../../src/store/keys/data-key-store.ts'
 import { finishErasures } from '../../src/store/lifecycle/erase.ts'
 
 // An engine that encrypts for another engine is one itself: it passes on lines that are not encrypted.
 conformance(test, {
   open: async (keysOf) => {
-    const keyring = new Keyring([masterKeyOf(Buffer.alloc(32, 1))])
-    const engine = new EncryptedEngine(openMemoryEngine({ keysOf }), keyring, { indexed: true })
+    const dataKeys = new DataKeyStore([masterKeyOf(Buffer.alloc(32, 1))])
+    const engine = new EncryptedEngine(openMemoryEngine({ keysOf }), dataKeys, { indexed: true })
     const shared = { engine, clock: systemClock, ids: systemIds }
     const catalog = new CatalogDoor({ ...shared, threaded: false })
     const replicas = new Replicas({ ...shared, reducer: sessionReducer, limits: LIMITS })
-    keyring.attach({ ...shared, replicas, catalog, space: 'default', recover: finishErasures })
+    dataKeys.attach({ ...shared, replicas, catalog, space: 'default', recover: finishErasures })
     return { engine }
   },
 })
@@ -42,7 +42,7 @@ test('an engine that encrypts passes on every optional member of the port', () =
   const full = { ...inner, ...Object.fromEntries(optionalMembers('Engine').map((member) => [member, given(member)])) }
   const engine: Engine = new EncryptedEngine(
     { ...full, name: inner.name.bind(inner), journal: inner.journal.bind(inner) } as Engine,
-    new Keyring([masterKeyOf(Buffer.alloc(32, 1))]),
+    new DataKeyStore([masterKeyOf(Buffer.alloc(32, 1))]),
     { indexed: true },
   )
   expect(optionalMembers('Engine')).toContain('lines')

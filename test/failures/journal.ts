@@ -7,7 +7,7 @@ import { history } from '../../src/journal/history.ts'
 import type { Reducer } from '../../src/journal/reducer.ts'
 import { Replica } from '../../src/journal/replica.ts'
 import type { ReplicaOptions } from '../../src/journal/replica-options.ts'
-import { hashKey } from '../../src/record/keys.ts'
+import { hashKey } from '../../src/record/key-hash.ts'
 import type { Operation } from '../../src/record/operation.ts'
 import type { JsonObject, RecordType } from '../../src/record/record.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Engine, Journal } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
-import type { KeysOf } from '../../src/record/keys.ts'
+import type { KeysOf } from '../../src/record/key-hash.ts'
 import { intactCrc } from '../../src/record/line.ts'
 
 export interface Defect {

@@ -5,7 +5,7 @@
 import { crc32 } from 'node:zlib'
 import type { Reducer } from '../../src/journal/reducer.ts'
 import type { Counted } from '../../src/record/fold.ts'
-import { hashKey } from '../../src/record/keys.ts'
+import { hashKey } from '../../src/record/key-hash.ts'
 import { type JsonObject, WRITTEN_TWICE } from '../../src/record/record.ts'
 
 export interface Seen {

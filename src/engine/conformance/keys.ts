@@ -1,7 +1,7 @@
 /** Looking up keys: exact for every counted record of the sealed segments that were asked about, and for nothing else. */
 import assert from 'node:assert/strict'
 import type { Counted } from '../../record/fold.ts'
-import { hashKey, type KeyEntry } from '../../record/keys.ts'
+import { hashKey, type KeyEntry } from '../../record/key-hash.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { LEAD_IN } from '../../record/line.ts'
 import type { Journal } from '../port.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
-import { hashKey, type KeyEntry, type KeysOf } from '../../record/keys.ts'
+import { hashKey, type KeyEntry, type KeysOf } from '../../record/key-hash.ts'
 import { encodeBody, Group, isBlank, LEAD_IN, type Line, type LinePlace } from '../../record/line.ts'
 import type { Draft, JsonObject, RecordType } from '../../record/record.ts'
 import type { Journal } from '../port.ts'

@@ -2,7 +2,7 @@
  * The stage of one case: a fresh store, and every engine that the case opens on it. Whatever the case leaves open is closed behind
  * it, so that one case cannot disturb the next.
  */
-import type { KeysOf } from '../../record/keys.ts'
+import type { KeysOf } from '../../record/key-hash.ts'
 import type { Engine, Journal } from '../port.ts'
 import { testKeysOf } from './records.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { memoryFile } from '../../../test/damage/memory-file.ts'
-import type { KeyEntry } from '../../record/keys.ts'
+import type { KeyEntry } from '../../record/key-hash.ts'
 import type { DiskFile } from './disk.ts'
 import {
   BLOCK_BYTES,

@@ -11,7 +11,7 @@
  *                  in order of their keys; those of one key by position and index, the highest first
  */
 import { crc32 } from 'node:zlib'
-import type { KeyEntry, KeyHash } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash } from '../../record/key-hash.ts'
 import type { DiskFile } from './disk.ts'
 
 export const BLOCK_BYTES = 4096

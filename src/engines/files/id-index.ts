@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { Ids } from '../../engine/ids.ts'
 import type { Counted } from '../../record/fold.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/key-hash.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { conformance, draft, message, testKeysOf } from '../../engine/conformance/index.ts'
 import { groupAt } from '../../engine/conformance/records.ts'
-import { hashKey } from '../../record/keys.ts'
+import { hashKey } from '../../record/key-hash.ts'
 import { openMemoryEngine } from './engine.ts'
 
 conformance(test, { open: async (keysOf) => ({ engine: openMemoryEngine({ keysOf }) }) })

@@ -4,7 +4,7 @@
  */
 import { systemIds } from '../../engine/ids.ts'
 import type { Changes, Engine, Journal, Supports } from '../../engine/port.ts'
-import type { KeysOf } from '../../record/keys.ts'
+import type { KeysOf } from '../../record/key-hash.ts'
 import { Feed } from './feed.ts'
 import { MemoryJournal, refuseClosed, type Shelf } from './journal.ts'
 

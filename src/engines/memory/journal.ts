@@ -4,7 +4,7 @@
  */
 import type { Appended, Chunk, Journal } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/key-hash.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { LEAD_IN } from '../../record/line.ts'
 import type { Feed } from './feed.ts'

@@ -4,7 +4,7 @@
  */
 import type { Chunk } from '../../engine/port.ts'
 import { JournalFold } from '../../record/fold.ts'
-import type { KeyEntry, KeyHash, KeysOf } from '../../record/keys.ts'
+import type { KeyEntry, KeyHash, KeysOf } from '../../record/key-hash.ts'
 import { splitLines } from '../../record/line.ts'
 
 const NEWLINE = 0x0a

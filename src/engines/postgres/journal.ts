@@ -2,7 +2,7 @@
 import type { Calls } from '../../engine/calls.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Vanished } from '../../engine/port.ts'
 import { JournalFold } from '../../record/fold.ts'
-import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/keys.ts'
+import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/key-hash.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { LEAD_IN, type Line } from '../../record/line.ts'
 import { type Appends, type JournalKey, keyOf, lineColumns } from './appends.ts'

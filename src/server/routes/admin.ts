@@ -15,9 +15,9 @@ import {
   retentionFields,
   retentionPolicyOf,
 } from '../../wire/operations.ts'
+import { derivedSecret, keyFields } from '../api-keys.ts'
 import { type AuditEntry, auditFields, readAudit } from '../audit.ts'
 import { given } from '../given.ts'
-import { derivedSecret, keyFields } from '../keys.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { nextPage } from '../next-page.ts'
 import type { ServerParts } from '../parts.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { Found } from '../../journal/records.ts'
-import { hashKey } from '../../record/keys.ts'
+import { hashKey } from '../../record/key-hash.ts'
 import type { JournalRecord, JsonObject } from '../../record/record.ts'
 import { type MessageErased, type MessageReplaced, tombstone } from '../../session/records.ts'
 import type { Past, SessionState } from '../../session/state.ts'

@@ -5,7 +5,7 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import type { Found } from '../../journal/records.ts'
-import { hashKey, type KeyEntry, type KeyHash } from '../../record/keys.ts'
+import { hashKey, type KeyEntry, type KeyHash } from '../../record/key-hash.ts'
 import type { JournalRecord, Json, JsonObject } from '../../record/record.ts'
 import { branchTo, common, isOn, PAST, runOf, without } from '../../session/branch.ts'
 import type { InheritedKey } from '../../session/command.ts'

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { DamageItem, Source } from '../../formats/item.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
-import { entryKey } from '../../session/keys.ts'
+import { entryKey } from '../../session/record-keys.ts'
 import type { Entry } from '../../session/records.ts'
 import { Handle } from '../../store/handle.ts'
 import { putEntries, readEntry } from '../../store/messages/entries.ts'

@@ -2,7 +2,7 @@
 import { HoldfastError } from '../../../src/errors.ts'
 import type { Loss } from '../../../src/journal/loss.ts'
 import type { Replica } from '../../../src/journal/replica.ts'
-import { hashKey } from '../../../src/record/keys.ts'
+import { hashKey } from '../../../src/record/key-hash.ts'
 import type { Operation } from '../../../src/record/operation.ts'
 import type { Seen } from './reducer.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Reducer } from '../../../src/journal/reducer.ts'
 import type { Counted } from '../../../src/record/fold.ts'
-import { hashKey } from '../../../src/record/keys.ts'
+import { hashKey } from '../../../src/record/key-hash.ts'
 import type { JsonObject } from '../../../src/record/record.ts'
 
 export const SPACE = 'space'

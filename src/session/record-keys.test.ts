@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Counted, countedAt } from '../record/fold.ts'
-import { hashKey } from '../record/keys.ts'
+import { hashKey } from '../record/key-hash.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
 import { objectText } from './check.ts'
 import { digestOf } from './json-text.ts'
-import { entryKey, keysOf } from './keys.ts'
+import { entryKey, keysOf } from './record-keys.ts'
 
 const NO_DIGEST = '0'.repeat(32)
 

@@ -1,6 +1,6 @@
 /** Which keys the records of a session hold: what makes a call that is tried twice happen once, and finds messages and entries by name. */
 import type { Counted } from '../record/fold.ts'
-import { hashKey, type KeyEntry, type KeyHash, type MadeIds } from '../record/keys.ts'
+import { hashKey, type KeyEntry, type KeyHash, type MadeIds } from '../record/key-hash.ts'
 import { isEncrypted } from '../record/line-cipher.ts'
 import { digestOf } from './json-text.ts'
 import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, type MessagesAppended, messageId } from './records.ts'

@@ -40,7 +40,7 @@ interface Kept {
   readonly untilMs: number
 }
 
-export class Keyring implements DataKeys {
+export class DataKeyStore implements DataKeys {
   readonly #masters: readonly MasterKey[]
   readonly #kept = new Map<string, Kept>()
   /** Of each journal the key that it is written with. */

@@ -67,7 +67,7 @@ const REFRESH_MS = 500
 const KEY = /^hf_([0-9a-f]{16})_([0-9a-f]{64})([0-9a-f]{8})$/
 const TOKEN = /^hft_([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
-export class KeyRing {
+export class ApiKeys {
   readonly #store: Store
   #keys = new Map<string, KeyRecord>()
   #byDigest = new Map<string, KeyRecord>()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import { STORE_SPACE } from '../../src/engine/names.ts'
-import { KeyRing } from '../../src/server/keys.ts'
+import { ApiKeys } from '../../src/server/api-keys.ts'
 import { Application } from './application.ts'
 
 test('without a key, or with one that nobody made, nothing is told', async () => {
@@ -60,7 +60,7 @@ test('keys are made, listed without what opens, rotated with an overlap, and rev
 
 test('a key that another process made or revoked counts here', async () => {
   const app = await Application.open()
-  const other = new KeyRing(app.store)
+  const other = new ApiKeys(app.store)
   const { key, record } = await other.create({ space: 'default', scope: 'read' })
   expect((await app.get('/sessions', { key })).status).toBe(200)
   await other.revoke(record.id)

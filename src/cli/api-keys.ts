@@ -1,6 +1,6 @@
 /** `keys`: who may come in at a server. Of a store here, keys of any space; at a server, those of the space that one's own key opens. */
 import type { KeyInfo, NewKeyOptions, RemoteStore } from '../client/store.ts'
-import { KeyRing, keyFields } from '../server/keys.ts'
+import { ApiKeys, keyFields } from '../server/api-keys.ts'
 import { given, wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
@@ -41,7 +41,7 @@ export async function keys(context: Context, [action, id]: ['create' | 'list' | 
 async function openKeys(context: Context, space = 'default'): Promise<Keys> {
   const store = await context.local()
   if (store === undefined) return (await context.write()) as RemoteStore
-  const ring = new KeyRing(store)
+  const ring = new ApiKeys(store)
   return {
     createKey: async ({ overlapSeconds = 86_400, ...wanted }) => {
       const { key, record } = await ring.create({ space, overlapMs: overlapSeconds * 1000, ...wanted })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashKey } from './keys.ts'
+import { hashKey } from './key-hash.ts'
 
 test('a key is stored as half of a SHA-256, the same in every version', () => {
   expect(hashKey('message', 'm-1')).toBe('5163ef37a255522568feb40188a88933')
