@@ -38,7 +38,7 @@ test('PraisonAI 1781: two processes with warm caches; a title, a share and a rev
   expect(contentsOf(await a.call<Page>('messages'))).toEqual([...said('begin', 3), ...said('b', 10), ...said('more', 10)])
 
   await b.call('append', rows('last', 10))
-  await a.call('revert', 'begun')
+  await a.call('revert', { snapshot: 'begun' })
   expect(contentsOf(await b.call<Page>('messages'))).toEqual(said('begin', 3))
   await b.call('append', rows('other', 10))
   expect(contentsOf(await a.call<Page>('messages'))).toEqual([...said('begin', 3), ...said('other', 10)])
