@@ -175,7 +175,7 @@ export const revert = kind<RevertArgs>('revert', async ({ via, id, to, terms }, 
   const target = typeof to === 'string' ? to : ((live && pick(live, to))?.id ?? 'nobody')
   const told = real
     .session(via, id)
-    .revert(typeof to === 'string' ? { snapshot: to } : { message: target }, optionsOf(naive.sessions.get(id), terms))
+    .revert(live?.snapshots.has(target) === true ? { snapshot: target } : { message: target }, optionsOf(naive.sessions.get(id), terms))
   // What to revert to is looked up first.
   if (live === undefined) return expect(await outcomeOf(told)).toEqual({ code: 'NOT_FOUND' })
   const isKnown = live.snapshots.has(target) || live.nodes.has(target)
