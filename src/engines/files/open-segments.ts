@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
-import { isExhausted, isMissing, isReadOnly, unreadable } from './failures.ts'
+import { isExhausted, isMissing, isReadOnly, replaced, unreadable, unwritable } from './failures.ts'
 import { segmentFile } from './names.ts'
 import { type Poison, Segment } from './segment.ts'
 
@@ -104,10 +104,29 @@ export class OpenSegments {
       ...{ first, file, path, writable, directory },
       ...{ disk: this.#disk, directories: this.#directories, poison: this.#poisoned.get(path) },
     })
+    if (create) await this.#requirePlace(path, directory, segment)
     this.#open.set(path, segment)
     this.#latest = segment
     void this.#evict(segment)
     return segment
+  }
+
+  /**
+   * Throws if the segment before a new one is no longer where it was: the directory of another session may have taken the place of this one. The new file
+   * is removed then, because the other session would be damaged by it when its directory is put back.
+   */
+  async #requirePlace(path: string, directory: string, made: Segment): Promise<void> {
+    try {
+      if (made.ownEnd > made.first) return
+      const earlier = [...this.#open].filter(([other, { first }]) => first < made.first && other.startsWith(`${directory}/`))
+      const [before] = earlier.map(([, segment]) => segment).sort((a, b) => b.first - a.first)
+      if (before === undefined || before.end !== undefined) return
+      if (made.end === made.first) await this.#disk.remove(path)
+      throw replaced()
+    } catch (error) {
+      await made.close()
+      throw unwritable(error, 'The journal')
+    }
   }
 
   /** The system has no more files to give: from now on half as many are held. */

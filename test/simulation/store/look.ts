@@ -36,14 +36,18 @@ async function recordsOf({ parts }: Store, id: string): Promise<Pick<SessionFoun
   const [first = 0] = await journal.segments()
   const counted = new Map<number, Counted>()
   let [kept, begun] = [first, false]
-  let [current, end, hole] = [first, first, first]
+  let [current, sealedNext, hole]: [number, number | undefined, number] = [first, undefined, first]
   for await (const { verdict, segment } of history(journal)) {
-    // Of what a purge was removing when the power went, some came back, with a hole behind it.
-    if (segment !== current && segment !== end) hole = segment
-    current = segment
-    if (verdict.kind === 'counted' && !verdict.carried) {
-      end = verdict.end
-      if (verdict.record.type === 'segment.sealed' && verdict.record.why === 'purge') kept = Math.max(kept, hole)
+    if (segment !== current) {
+      // After a power cut, segments that a purge was removing can be back, without some between them: a seal then names a segment that is not there.
+      // A segment without a seal says nothing about the next one, because its seal may have been lost.
+      if (sealedNext !== undefined && sealedNext !== segment) hole = segment
+      sealedNext = undefined
+      current = segment
+    }
+    if (verdict.kind === 'counted' && !verdict.carried && verdict.record.type === 'segment.sealed') {
+      sealedNext = typeof verdict.record.next === 'number' ? verdict.record.next : verdict.end
+      if (verdict.record.why === 'purge') kept = Math.max(kept, hole)
     }
     // What begins with a segment that holds nothing was purged, and a late writer has made that one again.
     if (!begun) kept = segment
