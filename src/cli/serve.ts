@@ -49,18 +49,19 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   process.env.UV_THREADPOOL_SIZE ??= '16'
   growSlowly()
   // Loaded here: no other command pays for it.
-  const [{ Server: HttpServer }, { Metrics }, { openLog }, { calm }] = await Promise.all([
+  const [{ Server: HttpServer }, { Metrics }, { openLog }, { BatchedHints }, { MeteredEngine }] = await Promise.all([
     import('../server/server.ts'),
     import('../server/metrics.ts'),
     import('../server/log.ts'),
-    import('../server/calm.ts'),
+    import('../server/batched-hints.ts'),
+    import('../server/metered-engine.ts'),
   ])
   const metrics = new Metrics()
   const { encryption } = context
   if (indexInClear && encryption === undefined) throw wrongUsage('--index-in-clear goes with a master key.')
   const sealed = encryption === undefined ? {} : { encryption: { ...encryption, indexInClear } }
   const store = await context.local({
-    wrap: (engine) => metrics.meter(calm(engine)),
+    wrap: (engine) => new MeteredEngine(new BatchedHints(engine), metrics),
     limits: LIMITS,
     redact,
     migrate,

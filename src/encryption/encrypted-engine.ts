@@ -1,77 +1,43 @@
 /**
- * What stands between a store and its engine where the store is encrypted. The engine goes on moving lines that it does not look into; whoever reads
- * them here gets with each what opens it, and whoever writes has what seals. Keys are fetched while lines are read, so that nobody who
- * looks into one has to wait for it.
+ * An engine that encrypts for another engine, which moves lines without looking into them. Each line that is read here comes with a function that
+ * decrypts it, and writers get a cipher. Keys are fetched while lines are read, so that decrypting a line waits for nothing.
  */
 
+import { EngineWrapper } from '../engine/engine-wrapper.ts'
 import { JournalWrapper } from '../engine/journal-wrapper.ts'
-import type { Changes, Chunk, Engine, Journal, JournalPosition, Oddity, Supports } from '../engine/port.ts'
+import type { Chunk, Engine, Journal, JournalPosition } from '../engine/port.ts'
 import type { KeyEntry, KeyHash } from '../record/key-hash.ts'
 import type { Line } from '../record/line.ts'
 import type { Open } from '../record/line-cipher.ts'
 import { NO_DIGEST } from '../session/record-keys.ts'
 import type { DataKeys } from './data-keys.ts'
 
-export class EncryptedEngine implements Engine {
-  readonly supports: Supports
-  readonly inspect?: (name?: string) => AsyncIterable<Oddity>
-  readonly rederive?: (name: string) => Promise<void>
-  readonly lines?: (places: readonly JournalPosition[]) => Promise<(Line | undefined)[]>
-  readonly directory?: string
-  readonly catalog?: NonNullable<Engine['catalog']>
-  readonly #inner: Engine
+export class EncryptedEngine extends EngineWrapper {
   readonly #dataKeys: DataKeys
 
-  /** `indexed`: a catalog in the open may lie in the store, or beside it. Otherwise it has no place there. */
+  /** `indexed`: a catalog in clear may be in the store, or beside it. Otherwise it has no place there. */
   constructor(inner: Engine, dataKeys: DataKeys, { indexed }: { readonly indexed: boolean }) {
-    this.#inner = inner
+    super(inner)
     this.#dataKeys = dataKeys
-    this.supports = inner.supports
-    if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
-    if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
     if (inner.lines !== undefined) this.lines = (places) => this.#openLines(places)
-    if (!indexed) return
-    if (inner.directory !== undefined) this.directory = inner.directory
-    if (inner.catalog !== undefined) this.catalog = inner.catalog.bind(inner)
+    if (indexed) return
+    delete this.directory
+    delete this.catalog
   }
 
-  get warnings(): readonly string[] {
-    return this.#inner.warnings
-  }
-
-  name(space: string, id: string): string {
-    return this.#inner.name(space, id)
-  }
-
-  journal(name: string): Journal {
-    const journal = this.#inner.journal(name)
+  override journal(name: string): Journal {
+    const journal = this.inner.journal(name)
     return this.#dataKeys.isOwn(name) ? journal : new EncryptedJournal(journal, this.#dataKeys)
   }
 
-  names(space?: string): AsyncIterable<string> {
-    return this.#inner.names(space)
-  }
-
   async #openLines(places: readonly JournalPosition[]): Promise<(Line | undefined)[]> {
-    const found = (await this.#inner.lines?.(places)) ?? []
+    const found = (await this.inner.lines?.(places)) ?? []
     return Promise.all(found.map((line, i) => line && this.#withOpener(line, (places[i] as JournalPosition).name)))
   }
 
   async #withOpener(line: Line, journal: string): Promise<Line> {
     const key = this.#dataKeys.isOwn(journal) ? undefined : keyOf(line)
     return key === undefined ? line : { ...line, open: await opener(this.#dataKeys, key, journal) }
-  }
-
-  changes(cursor?: string): Promise<Changes> {
-    return this.#inner.changes(cursor)
-  }
-
-  watch(hint: () => void): () => void {
-    return this.#inner.watch(hint)
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close()
   }
 }
 

@@ -1,9 +1,8 @@
 /** What can be counted, for Prometheus: requests by route, what the engine does, the worker, followers. Names are `holdfast_…`. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { WorkerStatus } from '../commit/worker.ts'
-import type { Engine, Journal } from '../engine/port.ts'
-import { HoldfastError } from '../errors.ts'
 import type { Stats } from '../store/stats.ts'
+import type { GroupWrite, WriteObserver } from './metered-engine.ts'
 
 /** What is looked at when somebody asks. */
 export interface Readings {
@@ -16,21 +15,13 @@ export interface Readings {
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const RECORDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-const NEWLINE = 0x0a
 
 /** Writes that are counted together. */
 const WRITES = 500
 
-/** A group of records that is on the disk. */
-interface Write {
-  readonly seconds: number
-  readonly records: number
-  readonly bytes: number
-}
-
 type Observe = { observe(value: number): void }
 
-export class Metrics {
+export class Metrics implements WriteObserver {
   readonly registry = new Registry()
   readonly messages: Counter
   readonly damaged: Counter
@@ -42,7 +33,7 @@ export class Metrics {
   readonly #bytes: Counter
   readonly #failures: Counter
   #lastWrite = 'ok'
-  #writes: Write[] = []
+  #writes: GroupWrite[] = []
 
   constructor() {
     const registers = [this.registry]
@@ -147,38 +138,15 @@ export class Metrics {
     })
   }
 
-  /** Counts what goes through an engine, in front of its own methods; whatever else it can stays as it is. */
-  meter(engine: Engine): Engine {
-    const open = engine.journal.bind(engine)
-    engine.journal = (name) => this.#meterJournal(open(name))
-    return engine
-  }
-
-  #meterJournal(journal: Journal): Journal {
-    if (Object.hasOwn(journal, 'append')) return journal
-    const append = journal.append.bind(journal)
-    journal.append = async (segment, at, group, options) => {
-      const started = performance.now()
-      try {
-        const appended = await append(segment, at, group, options)
-        if (!appended.moved)
-          this.#write({ seconds: (performance.now() - started) / 1000, records: recordsIn(group), bytes: appended.placed })
-        this.#lastWrite = appended.refusal?.code ?? 'ok'
-        if (appended.refusal !== undefined) this.#failures.inc({ code: appended.refusal.code })
-        return appended
-      } catch (error) {
-        this.#lastWrite = error instanceof HoldfastError ? error.code : 'INTERNAL'
-        this.#failures.inc({ code: this.#lastWrite })
-        throw error
-      }
-    }
-    return journal
-  }
-
   /** Counted with others: one by one it takes a caller's time. */
-  #write(write: Write): void {
+  wrote(write: GroupWrite): void {
     this.#writes.push(write)
     if (this.#writes.length >= WRITES) this.#countWrites()
+  }
+
+  ended(failure: string | undefined): void {
+    this.#lastWrite = failure ?? 'ok'
+    if (failure !== undefined) this.#failures.inc({ code: failure })
   }
 
   #countWrites(): void {
@@ -193,11 +161,4 @@ export class Metrics {
   #gauge(name: string, help: string, value: () => number): void {
     const gauge: Gauge = new Gauge({ name, help, registers: [this.registry], collect: () => gauge.set(value()) })
   }
-}
-
-/** Every record has a line in front of it. */
-function recordsIn(group: Uint8Array): number {
-  let lines = 0
-  for (let at = group.indexOf(NEWLINE); at !== -1; at = group.indexOf(NEWLINE, at + 1)) lines++
-  return lines / 2
 }

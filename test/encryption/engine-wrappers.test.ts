@@ -11,6 +11,9 @@ import type { Engine } from '../../src/engine/port.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { Replicas } from '../../src/journal/replicas.ts'
 import { LIMITS } from '../../src/record/limits.ts'
+import { BatchedHints } from '../../src/server/batched-hints.ts'
+import { MeteredEngine } from '../../src/server/metered-engine.ts'
+import { Metrics } from '../../src/server/metrics.ts'
 import { sessionReducer } from '../../src/session/reducer.ts'
 import { DataKeyStore } from '../../src/store/keys/data-key-store.ts'
 import { finishErasures } from '../../src/store/lifecycle/erase.ts'
@@ -28,6 +31,11 @@ conformance(test, {
   },
 })
 
+// What the server puts between a store and its engine is an engine as well.
+conformance(test, {
+  open: async (keysOf) => ({ engine: new MeteredEngine(new BatchedHints(openMemoryEngine({ keysOf })), new Metrics()) }),
+})
+
 /** The optional members of an interface of the engine port. */
 function optionalMembers(port: string): string[] {
   const path = new URL('../../src/engine/port.ts', import.meta.url)
@@ -36,18 +44,28 @@ function optionalMembers(port: string): string[] {
   return found.members.filter(({ questionToken }) => questionToken !== undefined).map(({ name }) => (name as ts.Identifier).text)
 }
 
-test('an engine that encrypts passes on every optional member of the port', () => {
+const WRAPPERS: Readonly<Record<string, (inner: Engine) => Engine>> = {
+  encrypts: (inner) => new EncryptedEngine(inner, new DataKeyStore([masterKeyOf(Buffer.alloc(32, 1))]), { indexed: true }),
+  'is metered': (inner) => new MeteredEngine(inner, new Metrics()),
+  'batches hints': (inner) => new BatchedHints(inner),
+}
+
+test.each(Object.entries(WRAPPERS))('an engine that %s passes on every optional member of the port', (_, wrap) => {
   const inner = openMemoryEngine({ keysOf: sessionReducer.keysOf })
-  const given = (member: string): unknown => (member === 'directory' ? '/store' : () => undefined)
-  const full = { ...inner, ...Object.fromEntries(optionalMembers('Engine').map((member) => [member, given(member)])) }
-  const engine: Engine = new EncryptedEngine(
-    { ...full, name: inner.name.bind(inner), journal: inner.journal.bind(inner) } as Engine,
-    new DataKeyStore([masterKeyOf(Buffer.alloc(32, 1))]),
-    { indexed: true },
-  )
+  const member = (name: string): unknown => (name === 'directory' ? '/store' : () => undefined)
+  const full = { ...inner, ...Object.fromEntries(optionalMembers('Engine').map((name) => [name, member(name)])) }
+  const engine = wrap({ ...full, name: inner.name.bind(inner), journal: inner.journal.bind(inner) } as Engine)
   expect(optionalMembers('Engine')).toContain('lines')
-  expect(optionalMembers('Engine').filter((member) => engine[member as keyof Engine] === undefined)).toEqual([])
-  const journal = engine.journal(engine.name('default', 's'))
-  expect(optionalMembers('Journal')).toContain('vanished')
-  expect(optionalMembers('Journal').filter((member) => journal[member as keyof typeof journal] === undefined)).toEqual([])
+  expect(optionalMembers('Engine').filter((name) => engine[name as keyof Engine] === undefined)).toEqual([])
+  const bare = wrap({ ...inner, name: inner.name.bind(inner), journal: inner.journal.bind(inner) } as Engine)
+  expect(optionalMembers('Engine').filter((name) => bare[name as keyof Engine] !== undefined)).toEqual([])
+})
+
+test('a journal that is encrypted or metered passes on every optional member of the port', () => {
+  for (const wrap of [WRAPPERS.encrypts, WRAPPERS['is metered']]) {
+    const engine = wrap?.(openMemoryEngine({ keysOf: sessionReducer.keysOf })) as Engine
+    const journal = engine.journal(engine.name('default', 's'))
+    expect(optionalMembers('Journal')).toContain('vanished')
+    expect(optionalMembers('Journal').filter((name) => journal[name as keyof typeof journal] === undefined)).toEqual([])
+  }
 })
