@@ -113,7 +113,7 @@ async function drainOnce(
   }
   // Otherwise the catalog would be brought up to date meanwhile.
   await store.list({ limit: 1 })
-  const session = store.session('meanwhile')
+  const session = store.session('other')
   const alone = await rateOf(2000, () => session.append(MESSAGE))
   let ended = false
   const begun = Date.now()

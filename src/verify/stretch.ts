@@ -118,7 +118,7 @@ export class Stretch {
   }
 
   /**
-   * What is to be told of this stretch, given the checkpoint behind it, if there is one. `neverMade`: the last segment, if it was named and never made. Then
+   * The problems of this stretch, judged by the checkpoint after it, if there is one. `neverMade`: the last segment, if it was named and never made. Then
    * nothing that was acknowledged needs it, and the seal before it did not reach the disk either.
    */
   *settle(witness?: Witness, neverMade?: number): Generator<Problem & { readonly spoiled?: Spoiled }> {

@@ -24,7 +24,7 @@ test('over HTTP a message is erased by who may write to its session, and it is w
   expect(JSON.stringify(messages)).not.toContain('Quagmire')
 })
 
-test('only an operator erases everything of an owner, and only in his own space', async () => {
+test('only an operator erases everything of an owner, and only in one space', async () => {
   const app = await Application.open()
   for (const [id, owner] of [
     ['a', 'ann'],

@@ -4,7 +4,7 @@ import { STORE_SPACE } from '../../src/engine/names.ts'
 import { ApiKeys } from '../../src/server/api-keys.ts'
 import { Application } from './application.ts'
 
-test('without a key, or with one that nobody made, nothing is told', async () => {
+test('a request without a key, or with an unknown one, reads nothing', async () => {
   const app = await Application.open()
   for (const key of [
     null,
@@ -121,7 +121,7 @@ test('a token can be revoked before its time', async () => {
   expect((await app.post('/tokens', { session_id: 'a', scope: 'write' }, { key: read })).status).toBe(403)
 })
 
-test('whoever tries keys is slowed down; whoever has one is not', async () => {
+test('guessing keys is slowed down; a request with a valid key is not', async () => {
   const app = await Application.open()
   const wrong = app.key.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
   const statuses = new Set<number>()
@@ -132,7 +132,7 @@ test('whoever tries keys is slowed down; whoever has one is not', async () => {
   expect((await app.get('/sessions')).status).toBe(200)
 })
 
-test('a key that comes too often is told when to come back', async () => {
+test('a key with too many requests gets the time of its next one', async () => {
   const app = await Application.open({ requestsPerSecond: 1 })
   const statuses = []
   for (let i = 0; i < 4; i++) statuses.push((await app.get('/sessions')).status)

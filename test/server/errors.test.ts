@@ -63,7 +63,7 @@ test.each(Object.entries(CODES) as [ErrorCode, number][])(
   },
 )
 
-test('what nobody foresaw is told as such, without a word of what it was; the log has it', async () => {
+test('an unforeseen error is reported without its cause; the log has the cause', async () => {
   let error: Error | undefined
   const app = await Application.open({ wrap: failing(() => error) })
   await app.post('/sessions/warm/messages', { role: 'user', content: 'x' })

@@ -49,7 +49,7 @@ test('a watermark is known at once in its own process, and to others when it was
   expect(await known()).toEqual([100])
 })
 
-test('journals of two spaces do not share watermarks, whatever their ids are', async () => {
+test('journals of two spaces do not share watermarks for any pair of ids', async () => {
   // A zero byte separates space and id in what is hashed.
   const [one, other] = [journalName('a\0b', 'c'), journalName('a', 'b\0c')]
   expect(one.slice(-32)).toBe(other.slice(-32))

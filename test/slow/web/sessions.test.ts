@@ -152,7 +152,7 @@ describe.skipIf(!platform.available)('the list of sessions', () => {
 
   test.each([
     ['the page goes on where it was', false],
-    ['the page is told that it may have missed something', true],
+    ['the server reports that the page may have missed something', true],
   ])('an answer that is older than what came since hides nothing, in any order of the answers: %s', async (_, isFeedLost) => {
     const { server, store, page } = await visit()
     await say(store, 'before', 'Hello')
