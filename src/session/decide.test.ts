@@ -207,7 +207,9 @@ describe('message ids', () => {
     const notebook = created()
     notebook.carry(say({}, ['a', 'one']))
     expect(notebook.carry(say({}, ['a', 'one'], ['b', 'two']))).toBe('CONFLICT part of the batch')
+    expect(notebook.carry(say({}, ['b', 'two'], ['a', 'one']))).toBe('CONFLICT part of the batch')
     expect(notebook.carry(say({}, ['a', 'one'], 'nameless'))).toBe('CONFLICT part of the batch')
+    expect(notebook.carry(say({}, ['b', 'two'], ['a', 'other']))).toBe('CONFLICT other body')
   })
 
   test('are told from each other, not from what they say: the same content twice is two messages', () => {
