@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { hashKey } from '../record/key-hash.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Decision } from '../record/operation.ts'
+import type { NewMessages } from './append-record.ts'
 import type { Outcome, Terms } from './command.ts'
-import { append, type NewMessages } from './decide.ts'
+import { append } from './decide.ts'
 import { digestOf, JsonText } from './json-text.ts'
 import { INITIAL, type SessionState } from './state.ts'
 
@@ -59,6 +60,18 @@ describe('the record of an append', () => {
     expect(Object.keys(payload)).toEqual(fields)
     const whole = typeof text === 'object' ? `${text[0]}${Buffer.from(text[1]).toString()}${text[2]}` : text
     expect(whole).toBe(JSON.stringify(payload))
+  })
+
+  test('has everything that the caller sent', () => {
+    const sent = { ids: ['a', null], times: [null, '2026-01-01T00:00:00.000Z'], usage: [call], entries }
+    const { write } = decided(empty, sent, { ...underKey, at: '2026-01-02T00:00:00.000Z' })
+    expect(write).toMatchObject({ type: 'messages.appended', at: '2026-01-02T00:00:00.000Z' })
+    expect(JSON.parse(write?.text as string)).toMatchObject({
+      messages: [{ content: 'one' }, { content: 'two' }],
+      tokens: 2,
+      ...sent,
+      ...underKey,
+    })
   })
 
   test('says which message it follows, with the depth and the tokens up to it', () => {

@@ -1,34 +1,23 @@
 /**
- * Commands, decided: each function takes what a caller wants and returns an operation, which is decided on the state in front of the
- * place where its record would stand. A condition that does not hold is refused and writes nothing; a repeated key or message id is
- * answered with its first outcome and writes nothing.
+ * Decides commands. Each function takes what a caller wants and returns an operation, which is decided on the state before the position of
+ * its record. A condition that fails is refused and writes nothing. A repeated key or message id is answered with its first outcome and
+ * writes nothing.
  */
 import { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyHash } from '../record/key-hash.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
-import type { JsonObject } from '../record/record.ts'
-import { runText, textsOf } from './append-text.ts'
-import { isTip, samePoint } from './branch.ts'
+import { type AppendPlace, appendRecord, channelsOf, entriesBefore, messagesText, type NewMessages, placeOf } from './append-record.ts'
+import { samePoint } from './branch.ts'
 import { command, type Deciding, type Outcome, onLive, repeated, type Terms, unchanged, unless, write } from './command.ts'
 import { isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
-import type {
-  AcknowledgedDamage,
-  Description,
-  Entry,
-  EntryPut,
-  ForkReleased,
-  HeadMoved,
-  MessageReplaced,
-  MessageUsage,
-  SessionCreated,
-} from './records.ts'
+import type { AcknowledgedDamage, Description, Entry, ForkReleased, HeadMoved, MessageReplaced, SessionCreated } from './records.ts'
 import { conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, tooMany } from './refusals.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
 import { tooManyModels } from './usage.ts'
 
-/** With `ifAbsent`, a session that is there already is as good; one that was deleted is not revived by accident. */
+/** With `ifAbsent`, a session that exists is left as it is. One that was deleted is refused, not revived by accident. */
 export function create(terms: Terms, session: SessionCreated, { ifAbsent = false } = {}): Operation<SessionState, Outcome> {
   return command(terms, (state) => {
     if (state.status === 'live') return ifAbsent ? unchanged(state) : { refuse: exists(session.session) }
@@ -38,89 +27,67 @@ export function create(terms: Terms, session: SessionCreated, { ifAbsent = false
   })
 }
 
-export interface NewMessages {
-  readonly messages: readonly JsonText[]
-  readonly ids?: readonly (string | null)[] | undefined
-  /** The messages as they stand in the record, with commas between them, where that is known already. */
-  readonly bytes?: Uint8Array | undefined
-  readonly tokens: number
-  /** When each was said, of what is imported. */
-  readonly times?: readonly (string | null)[] | undefined
-  /** What the calls took that they came from. */
-  readonly usage?: readonly MessageUsage[] | undefined
-  /** The message that these follow, if it is not the head. */
-  readonly parent?: Point | undefined
-  /** Data beside the messages, in the same record. */
-  readonly entries?: readonly Entry[] | undefined
-  /** Why what the caller had read no longer holds. */
-  readonly guard?: ((state: SessionState) => HoldfastError | undefined) | undefined
-}
-
-export function append(
-  terms: Terms,
-  { messages, ids, bytes, tokens, times, usage, parent, entries, guard }: NewMessages,
-): Operation<SessionState, Outcome> {
-  const given: { readonly id: string; readonly key: KeyHash; readonly digest: string }[] = []
-  for (const [index, id] of (ids ?? []).entries())
-    if (id !== null) given.push({ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest })
-  const hashes = given.length === messages.length ? given.map(({ key }) => key) : undefined
-  const type = 'messages.appended' as const
-  const texts = bytes === undefined ? textsOf(messages) : ''
-  const before = (state: SessionState, known: Known): Decision<Outcome> | undefined => {
-    const found = given.map(({ key }) => known(key))
-    const some = given.find((_, index) => found[index] !== undefined)
-    if (some === undefined) return undefined
-    const other = given.find(({ digest }, index) => found[index] !== undefined && found[index]?.digest !== digest)
-    if (other !== undefined) return { refuse: otherBody('message id', other.id) }
-    const last = found.at(-1)
-    if (last === undefined || found.includes(undefined) || given.length < messages.length) return { refuse: someKnown(some.id) }
-    return repeated(state, last)
-  }
+/** Appends messages: one batch becomes one record, unless it was appended before or there is no room for it. */
+export function append(terms: Terms, batch: NewMessages): Operation<SessionState, Outcome> {
+  const named = namedMessages(batch)
+  const keys = named.map(({ key }) => key)
+  const hashes = named.length === batch.messages.length ? keys : undefined
+  const text = messagesText(batch)
+  const before = (state: SessionState, known: Known): Decision<Outcome> | undefined =>
+    repeatedBatch(state, known, named, batch.messages.length)
   const decide: Deciding = (state) => {
-    const follows = parent ?? state.head
-    const moves = !samePoint(follows, state.head)
-    const run = isTip(state, follows.at) ? state.runs.at(-1) : undefined
-    const linked = entries === undefined ? undefined : linksOf(state, entries)
-    const refusal =
-      guard?.(state) ??
-      (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ??
-      (usage === undefined ? undefined : tooManyModels(state, usage)) ??
-      linked?.excess
+    const place = placeOf(state, batch)
+    const refusal = batch.guard?.(state) ?? noRoomFor(state, batch, place)
     if (refusal !== undefined) return { refuse: refusal }
-    const { n, t } = follows
-    const payload: { [field: string]: unknown } = run === undefined ? { messages, n, t, tokens } : { messages, n, t, tokens, run }
-    let rest = `],"n":${n},"t":${t},"tokens":${tokens}`
-    if (run !== undefined) rest += `,"run":${runText(run)}`
-    const more = (name: string, value: unknown): void => {
-      payload[name] = value
-      rest += `,"${name}":${JSON.stringify(value)}`
+    const record = appendRecord(batch, text, place, terms)
+    return {
+      write: { type: 'messages.appended', ...record, hashes, parent: place.follows.at ?? undefined, at: terms.at },
+      answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }),
     }
-    if (given.length > 0) more('ids', ids)
-    if (times !== undefined) more('times', times)
-    if (usage !== undefined) more('usage', usage)
-    if (moves) more('left', state.head)
-    if (entries !== undefined) more('entries', entries)
-    if (linked?.before !== undefined) more('before', linked.before)
-    if (terms.key !== undefined) {
-      more('key', terms.key)
-      more('digest', terms.digest)
-    }
-    rest += '}'
-    const text = bytes === undefined ? `{"messages":[${texts}${rest}` : (['{"messages":[', bytes, rest] as const)
-    const write = {
-      type,
-      payload: payload as JsonObject,
-      text,
-      hashes,
-      parent: follows.at ?? undefined,
-      at: terms.at,
-    }
-    return { write, answer: (placed) => ({ version: versionOf(placed), duplicate: false, before: state, placed }) }
   }
-  return onLive(terms, decide, { keys: given.map(({ key }) => key), before })
+  return onLive(terms, decide, { keys, before })
 }
 
-/** New content for a message that has the content `old`, and must have the one `expected`, if that is given. */
+/** A message with an id that its caller chose. */
+interface NamedMessage {
+  readonly id: string
+  readonly key: KeyHash
+  readonly digest: string
+}
+
+function namedMessages({ messages, ids = [] }: NewMessages): NamedMessage[] {
+  return ids.flatMap((id, index) =>
+    id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
+  )
+}
+
+/** Answers a batch of `count` messages with its first outcome, if all of them were appended before. One that was appended in part has none. */
+function repeatedBatch(state: SessionState, known: Known, named: readonly NamedMessage[], count: number): Decision<Outcome> | undefined {
+  const repeats = named.flatMap(({ id, key, digest }) => {
+    const entry = known(key)
+    return entry === undefined ? [] : [{ id, digest, entry }]
+  })
+  const [first, last] = [repeats[0], repeats.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  const other = repeats.find(({ digest, entry }) => entry.digest !== digest)
+  if (other !== undefined) return { refuse: otherBody('message id', other.id) }
+  return repeats.length < count ? { refuse: someKnown(first.id) } : repeated(state, last.entry)
+}
+
+/** Why a session has no room for a batch; undefined if it has. */
+function noRoomFor(state: SessionState, { usage, entries }: NewMessages, { run }: AppendPlace): HoldfastError | undefined {
+  return (
+    (run === undefined ? tooMany('branches', state.runs.length + 1) : undefined) ??
+    (usage === undefined ? undefined : tooManyModels(state, usage)) ??
+    (entries === undefined ? undefined : tooManyChannels(state, entries))
+  )
+}
+
+function tooManyChannels({ channels }: SessionState, entries: readonly Entry[]): HoldfastError | undefined {
+  return tooMany('channels', new Set([...channelsOf(entries), ...channels.map(({ name }) => name)]).size)
+}
+
+/** Replaces the content of a message, which is `old`. With `expected`, it must be that one. */
 export function replace(
   terms: Terms,
   { target, message, old, prior, expected = old }: Omit<MessageReplaced, 'key' | 'digest'> & { readonly expected?: string | undefined },
@@ -138,7 +105,7 @@ export function replace(
   )
 }
 
-/** A change of tags is decided here; the record holds all of them. */
+/** A change of tags is decided here; the record has all of them. */
 export interface Descriptive extends Description {
   readonly addTags?: readonly string[]
   readonly removeTags?: readonly string[]
@@ -155,7 +122,7 @@ export function describe(terms: Terms, { addTags = [], removeTags = [], ...descr
   })
 }
 
-/** What one call brings is within its limits; what it adds up to with what is there must be, too. */
+/** Each call is within its limits. Together with what the session has, it must be, too. */
 function excessOf(state: SessionState, { tags = [], metadata, policies }: Description): HoldfastError | undefined {
   if (tags.length > LIMITS.tags) return tooLarge(`A session has at most ${LIMITS.tags} tags; this makes ${tags.length}.`, LIMITS.tags)
   for (const [what, before, patch] of [
@@ -170,18 +137,9 @@ function excessOf(state: SessionState, { tags = [], metadata, policies }: Descri
 }
 
 export function putEntries(terms: Terms, entries: readonly Entry[]): Operation<SessionState, Outcome> {
-  return onLive(terms, (state) => {
-    const { before, excess } = linksOf(state, entries)
-    return unless(excess, write(state, 'entry.put', { entries, before }, terms))
-  })
-}
-
-/** For each channel of some entries the record with those before; and why there is no room for them, if there is none. */
-function linksOf(state: SessionState, entries: readonly Entry[]): { before: EntryPut['before']; excess: HoldfastError | undefined } {
-  const channels = [...new Set(entries.map(({ channel }) => channel))]
-  const before = channels.map((name) => [name, state.channels.find((channel) => channel.name === name)?.last ?? null] as const)
-  const all = new Set([...channels, ...state.channels.map(({ name }) => name)])
-  return { before, excess: tooMany('channels', all.size) }
+  return onLive(terms, (state) =>
+    unless(tooManyChannels(state, entries), write(state, 'entry.put', { entries, before: entriesBefore(state, entries) }, terms)),
+  )
 }
 
 /** Names the head, or another point. A name may be used again, but never one that is a message's id. */
@@ -202,7 +160,7 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
 /** Where a revert goes: to a message, before the first message if it is null, or to a snapshot. */
 export type RevertTarget = { readonly message: string | null } | { readonly snapshot: string }
 
-/** Moves the head to a message, whose point is given, or to where a snapshot was taken. */
+/** Moves the head to the message at `point`, or to where a snapshot was taken. */
 export function revert(terms: Terms, to: RevertTarget, point?: Point): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     const [kind, target] = 'snapshot' in to ? ['snapshot', to.snapshot] : ['message', to.message]
@@ -235,7 +193,7 @@ export function moveTo(
 
 function moveHead(state: SessionState, { at, n, t }: Point, rest: Pick<HeadMoved, 'why' | 'target'>, terms: Terms): Decision<Outcome> {
   const to = { at, n, t }
-  // Under a key it is written all the same: repeated later, it must not move the head then.
+  // Under a key it is written even so: a late repetition must not move the head.
   if (samePoint(to, state.head) && rest.why === 'revert' && terms.key === undefined) return unchanged(state)
   return write(state, 'head.moved', { to, left: state.head, ...rest }, terms)
 }
@@ -247,15 +205,15 @@ export function grant(
 ): Operation<SessionState, Outcome> {
   // Before any condition: the grant itself has changed the version that a repeated call expects.
   const before = (state: SessionState): Decision<Outcome> | undefined =>
-    state.grants.some(({ session, born }) => session === granted.session && born === state.born) ? unchanged(state) : undefined
+    state.grants.some((one) => one.session === granted.session && one.born === state.born) ? unchanged(state) : undefined
   return onLive(terms, (state) => unless(tooMany('forks', state.grants.length + 1), write(state, 'fork.granted', granted, terms)), {
     before,
   })
 }
 
-/** Also of a deleted session: a fork that is purged lets go of what it shared. `born`: only what that incarnation had granted. */
-export function release(session: string, born?: number): Operation<SessionState, Outcome> {
-  const payload = born === undefined ? { session } : { session, born }
+/** Takes back what a fork was granted, also if this session was deleted; with `incarnation`, only what that incarnation had granted. */
+export function release(session: string, incarnation?: number): Operation<SessionState, Outcome> {
+  const payload = incarnation === undefined ? { session } : { session, born: incarnation }
   return command({}, (state) => (isGranted(state, payload) ? write(state, 'fork.released', payload, {}) : unchanged(state)))
 }
 
@@ -263,7 +221,7 @@ function isGranted({ grants }: SessionState, released: ForkReleased): boolean {
   return grants.some((granted) => isReleased(granted, released))
 }
 
-/** Notes that damage is known, so that it is not reported again. A session that lost the record of its identity gets it back. */
+/** Records that damage is known, so that it is not reported again. A session that lost the record of its identity gets it back. */
 export function acknowledge(
   findings: readonly AcknowledgedDamage[],
   identity: { readonly space: string; readonly session: string },
