@@ -75,6 +75,17 @@ describe('a line of an export', () => {
     if (read?.task !== undefined) expect(read.task).toBe(TASK)
   })
 
+  test.each<[line: object, fields: string]>([
+    [{ message, id: 'm', at: AT, kind: 'replacement' }, 'kind session at id message'],
+    [{ description: {}, at: AT, kind: 'describe' }, 'kind session at description'],
+    [{ value: 1, key: 'k', channel: 'c', at: AT, kind: 'entry' }, 'kind session at channel key value'],
+    [{ message: 'm', name: 'n', at: AT, kind: 'snapshot' }, 'kind session at name message'],
+    [{ target: 'n', to: 'm', at: AT, kind: 'head' }, 'kind session at to why target'],
+    [{ redact: true, digest: 'd', share: 'h', at: AT, kind: 'share' }, 'kind session at share digest expiresAt redact'],
+  ])('has fields in one order, for an import makes its idempotency key from the item: %o', async (line, fields) => {
+    expect(Object.keys((await readAs(line))[0] ?? {}).join(' ')).toBe(fields)
+  })
+
   test('is read as usage under a key that tells equal calls apart', async () => {
     const line = { kind: 'usage', at: AT, model: 'm', inputTokens: 1, outputTokens: -2 }
     const [first, second] = await readAs(line, line)

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../record/record.ts'
 import { type Written, writtenAs } from './canonical.ts'
 import type { DamageItem, EntryItem, Item, MessageItem, Source, SourceFile } from './item.ts'
-import { type Raw, type ReadDocument, readDocument, readRecords } from './lines.ts'
+import { type Raw, type ReadDocument, type ReadRecord, readDocument, readRecords } from './lines.ts'
 import type { IsRecord } from './salvage.ts'
 import { type ContentIds, digest } from './values.ts'
 
@@ -51,11 +51,14 @@ export function readOne(source: Source, arrays: readonly string[], isRecord: IsR
   return readDocument(fileOf(source), arrays, isRecord)
 }
 
+/** Where a line is in its file. */
+export type LinePosition = Pick<ReadRecord, 'line' | 'offset'>
+
 /** What makes items of a log, line by line, and puts them behind those that it has made: a generator for each line would take longer than the line. */
 export interface LineReader {
   readonly items: Item[]
   damage(damage: DamageItem): void
-  line(record: JsonObject, recovered: boolean, raw?: Raw): void
+  line(record: JsonObject, recovered: boolean, raw: Raw | undefined, position: LinePosition): void
   end(): void
 }
 
@@ -64,7 +67,7 @@ export async function* readThrough(source: Source, isRecord: IsRecord, reader: L
   for await (const reads of readRecords(fileOf(source), isRecord)) {
     for (const read of reads) {
       if ('kind' in read) reader.damage(read)
-      else reader.line(read.record, read.recovered, read.raw)
+      else reader.line(read.record, read.recovered, read.raw, read)
     }
     yield reader.items.splice(0)
   }
