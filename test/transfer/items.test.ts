@@ -1,4 +1,4 @@
-/** Items of a source into one session: what each kind does, what is refused and costs itself, and what a dry run counts. */
+/** Items of a source into one session: what each kind does, what the store refuses, and what a dry run counts. */
 import { describe, expect, test } from 'vitest'
 import { HoldfastError } from '../../src/errors.ts'
 import type { Importer, Item } from '../../src/formats/item.ts'
@@ -18,7 +18,7 @@ const LATER = '2026-03-01T11:00:00.000Z'
 
 let sources = 0
 
-/** Imports items as a source of their own, which nobody has imported before. */
+/** Imports items as a new source. */
 async function imported(store: Store, items: readonly Item[], options: ImportOptions = {}, name = 'mine'): Promise<ImportedSession[]> {
   const importer: Importer = {
     name,
@@ -123,7 +123,7 @@ describe('which session items go into', () => {
     expect((await store.session('s').info()).parent).toBeNull()
   })
 
-  test('a description that cannot be kept costs itself', async () => {
+  test('a description that the store refuses is reported, and the messages are imported', async () => {
     const store = await openStore('memory:')
     const tags = Array.from({ length: LIMITS.tags + 1 }, (_, i) => `${i}`)
     const [report] = await imported(store, [begin({ description: { title: 'T', tags } }), said('m')])
@@ -142,7 +142,7 @@ describe('which session items go into', () => {
 })
 
 describe('messages', () => {
-  test('that no store can take are told, and cost themselves', async () => {
+  test('that no store can take are reported, and the others are imported', async () => {
     const store = await openStore('memory:')
     const [report] = await imported(store, [begin(), said('m'), said('', { recovered: true }), said('n', { recovered: true })])
     expect(report).toMatchObject({
@@ -153,7 +153,7 @@ describe('messages', () => {
     })
   })
 
-  test('that this store refuses are told, all of them if it refuses all', async () => {
+  test('that this store refuses are reported, all of them if it refuses all', async () => {
     const beforeAppend = (): never => {
       throw new HoldfastError('INVALID_ARGUMENT', 'not here')
     }
@@ -224,7 +224,7 @@ describe('entries', () => {
     expect(await entriesOf(store.session('s'))).toHaveLength(603)
   })
 
-  test('that are too much for a record are told, and cost no others', async () => {
+  test('that are too large for a record are reported, and the others are put', async () => {
     const store = await openStore('memory:')
     const tooMuch = entry('large', { value: 'x'.repeat(LIMITS.recordBytes) })
     const [report] = await imported(store, [begin(), entry('a'), tooMuch, entry('b')])
@@ -236,7 +236,7 @@ describe('entries', () => {
 })
 
 describe('everything else', () => {
-  test('that this store cannot take is told, and costs itself; what fails otherwise ends the import', async () => {
+  test('that this store cannot take is reported, and the rest is imported; any other error ends the import', async () => {
     const store = await openStore('memory:')
     const snapshot = (message: string | null, name: string): Item => ({ kind: 'snapshot', session: 's', name, message })
     const [report] = await imported(store, [begin(), said('m'), snapshot('nowhere', 'x'), snapshot(null, 'y'), said('n')])

@@ -7,7 +7,6 @@ import { HoldfastError } from '../../errors.ts'
 import type { ReadyMessage } from '../../formats/ready.ts'
 import { digest } from '../../formats/values.ts'
 import { estimateTokens } from '../../message/tokens.ts'
-import { hashKey, type KeyEntry } from '../../record/key-hash.ts'
 import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
@@ -17,7 +16,7 @@ import { recordUsage } from '../../session/usage.ts'
 import type { Handle } from '../../store/handle.ts'
 import { admitAmount } from '../../store/messages/admission.ts'
 import { Chain } from '../../store/messages/chain.ts'
-import { Transcript } from '../../store/messages/transcript.ts'
+import { knownMessages } from './known-messages.ts'
 import type { Draft } from './report.ts'
 
 export interface Batch {
@@ -94,17 +93,6 @@ export class Batches {
     await this.#handle.submit({ ...once, at: at ?? undefined }, (full) => recordUsage(full, { model, inputTokens, outputTokens }))
   }
 
-  /** What is known of ids, in this session or in what it inherited. */
-  async known(ids: readonly string[]): Promise<(KeyEntry | undefined)[]> {
-    const state = await this.#handle.state()
-    if (state.status !== 'live') return ids.map(() => undefined)
-    const keys = ids.map((id) => hashKey('message', id))
-    const own = await this.#handle.held.replica.find(keys)
-    if (state.past.length === 0) return own
-    const past = await new Transcript(this.#handle.parts, this.#handle.id, state).findInPast(keys)
-    return own.map((entry, index) => entry ?? past.get(keys[index] as string))
-  }
-
   #append({ messages, bytes, tokens, usage }: Batch, parent: { point: Point; born?: number } | undefined): Promise<Outcome> {
     const link = this.#chain.link()
     const last = messages.findLast(({ at }) => at !== null)?.at
@@ -148,7 +136,10 @@ export class Batches {
   }
 
   async #addUnknown({ messages, usage = [], after }: Batch): Promise<void> {
-    const known = await this.known(messages.map(({ id }) => id))
+    const known = await knownMessages(
+      this.#handle,
+      messages.map(({ id }) => id),
+    )
     const fresh = messages.filter((_, index) => known[index] === undefined)
     const changed = messages.filter(({ text }, index) => known[index] !== undefined && known[index]?.digest !== text.digest)
     let replaced = 0

@@ -13,10 +13,11 @@ import { Handle } from '../../store/handle.ts'
 import type { StoreParts } from '../../store/parts.ts'
 import type { Store } from '../../store/store.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
+import type { SessionImportOptions } from './import-scope.ts'
 import { Ledger } from './ledger.ts'
 import { firstSession } from './order.ts'
 import { Draft, type ImportedSession, type ImportOptions } from './report.ts'
-import { SessionImport, type SessionImportOptions } from './session-import.ts'
+import { SessionImport } from './session-import.ts'
 import type { ReaderThread } from './threaded.ts'
 
 /** What is kept of damage until the source is done. */
