@@ -7,8 +7,8 @@ import { attempt, copy, notify } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
 import { EraseDialog } from './erase-dialog.tsx'
 import type { MessageDeeds } from './message-row.tsx'
-import type { StoredMessage } from './model.ts'
 import { RawRecord } from './raw-record.tsx'
+import type { StoredMessage } from './transcript-view-model.ts'
 
 export function useDeeds(id: string): { readonly deeds: MessageDeeds; readonly dialogs: ReactNode } {
   const [, go] = useLocation()

@@ -4,8 +4,8 @@ import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { longTime } from '../shell/format.ts'
 import { Problem } from '../shell/problem.tsx'
 import { server } from '../shell/server.ts'
-import type { StoredMessage } from './model.ts'
 import type { ArchiveInfo } from './outline.ts'
+import type { StoredMessage } from './transcript-view-model.ts'
 
 interface EraseDialogProps {
   readonly session: string

@@ -4,8 +4,8 @@ import { Icon } from '../shell/icon.tsx'
 import { copy } from '../shell/notices.tsx'
 import { Picture, Prose } from './markdown.tsx'
 import { picturesOf } from './media.ts'
-import type { StoredMessage, TranscriptModel } from './model.ts'
 import { LoneResult, ToolCall } from './tool-call.tsx'
+import type { StoredMessage, TranscriptViewModel } from './transcript-view-model.ts'
 
 export interface MessageDeeds {
   readonly link: (id: string) => void
@@ -17,7 +17,7 @@ export interface MessageDeeds {
 
 interface MessageProps {
   readonly message: StoredMessage
-  readonly model: TranscriptModel
+  readonly viewModel: TranscriptViewModel
   readonly folds: Folds
   readonly deeds: MessageDeeds
   readonly isTarget: boolean
@@ -32,9 +32,9 @@ export interface Folds {
 /** Roles may be anything, and as long as anybody likes. */
 const LONGEST_ROLE = 24
 
-export function MessageRow({ message, model, folds, deeds, isTarget }: MessageProps) {
-  if (!isTarget && model.isShownElsewhere(message)) return <div className="elsewhere" />
-  const view = model.view(message)
+export function MessageRow({ message, viewModel, folds, deeds, isTarget }: MessageProps) {
+  if (!isTarget && viewModel.isShownElsewhere(message)) return <div className="elsewhere" />
+  const view = viewModel.view(message)
   const role = view.role ?? String(message.message.role ?? message.message.type ?? 'message').slice(0, LONGEST_ROLE)
   const { id, at } = message
   const alone = view.results.filter(({ id: call }) => !view.calls.some((one) => one.id === call))
@@ -80,7 +80,7 @@ export function MessageRow({ message, model, folds, deeds, isTarget }: MessagePr
           </span>
         ))}
       {view.calls.map((call) => (
-        <ToolCall key={call.id} call={call} result={model.resultOf(call.id)} isOpen={folds.has(`${id} ${call.id}`)} onToggle={toggle} />
+        <ToolCall key={call.id} call={call} result={viewModel.resultOf(call.id)} isOpen={folds.has(`${id} ${call.id}`)} onToggle={toggle} />
       ))}
       {alone.map((result) => (
         <LoneResult key={result.id} result={result} isOpen={folds.has(`${id} ${result.id}`)} onToggle={toggle} />
@@ -90,7 +90,7 @@ export function MessageRow({ message, model, folds, deeds, isTarget }: MessagePr
   )
 }
 
-function isBlank({ text, reasoning, calls, results, media }: ReturnType<TranscriptModel['view']>): boolean {
+function isBlank({ text, reasoning, calls, results, media }: ReturnType<TranscriptViewModel['view']>): boolean {
   return text === '' && reasoning === '' && calls.length + results.length + media.length === 0
 }
 

@@ -5,7 +5,7 @@ import { longTime } from '../shell/format.ts'
 import { Problem } from '../shell/problem.tsx'
 import { server } from '../shell/server.ts'
 import { LongText } from './long-text.tsx'
-import type { StoredMessage } from './model.ts'
+import type { StoredMessage } from './transcript-view-model.ts'
 
 interface RawRecordProps {
   readonly session: string

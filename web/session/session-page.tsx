@@ -64,7 +64,7 @@ function OneSession({ id, view }: { readonly id: string; readonly view: ViewName
 }
 
 function TranscriptView({ id }: { readonly id: string }) {
-  const model = useTranscript(id)
+  const viewModel = useTranscript(id)
   const [params, setParams] = useSearchParams()
   const { data: archives = NO_ARCHIVES, isFetched } = useArchives(id)
   const wanted = params.get('m') ?? undefined
@@ -82,7 +82,7 @@ function TranscriptView({ id }: { readonly id: string }) {
       )}
       {isReady ? (
         <Transcript
-          model={model}
+          viewModel={viewModel}
           archives={archives}
           deeds={deeds}
           target={target}

@@ -1,7 +1,7 @@
 /** Shares: before one is made, exactly what becomes public; afterwards its link, this once; and a way to take each back. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SessionInfo } from '../sessions/model.ts'
+import type { SessionInfo } from '../sessions/sessions-view-model.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { counted, longTime } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'

@@ -1,7 +1,7 @@
 /** Snapshots of a session: names for points of it, to come back to. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SessionInfo } from '../sessions/model.ts'
+import type { SessionInfo } from '../sessions/sessions-view-model.ts'
 import { Dialog } from '../shell/dialog.tsx'
 import { counted, longTime } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'

@@ -3,9 +3,9 @@ import { memo } from 'react'
 import { Icon } from '../shell/icon.tsx'
 import { CodeBlock } from './code-block.tsx'
 import { LongText } from './long-text.tsx'
-import type { TranscriptModel } from './model.ts'
+import type { TranscriptViewModel } from './transcript-view-model.ts'
 
-type View = ReturnType<TranscriptModel['view']>
+type View = ReturnType<TranscriptViewModel['view']>
 type Call = View['calls'][number]
 type Result = View['results'][number]
 

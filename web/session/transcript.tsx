@@ -7,11 +7,11 @@ import { useShortcuts } from '../shell/keyboard.ts'
 import { messageOf } from '../shell/server.ts'
 import { Prose } from './markdown.tsx'
 import { type Folds, type MessageDeeds, MessageRow } from './message-row.tsx'
-import type { TranscriptModel } from './model.ts'
 import { type ArchiveInfo, Outline } from './outline.ts'
+import type { TranscriptViewModel } from './transcript-view-model.ts'
 
 interface TranscriptProps {
-  readonly model: TranscriptModel
+  readonly viewModel: TranscriptViewModel
   readonly archives: readonly ArchiveInfo[]
   readonly deeds: MessageDeeds
   /** The message to show, of which the depth is known. */
@@ -27,26 +27,26 @@ const AHEAD = 60
 const END_PX = 80
 
 export function Transcript(props: TranscriptProps) {
-  const { model, empty } = props
-  useSyncExternalStore(model.subscribe, () => model.version)
-  const problem = model.error === undefined ? undefined : messageOf(model.error)
+  const { viewModel, empty } = props
+  useSyncExternalStore(viewModel.subscribe, () => viewModel.version)
+  const problem = viewModel.error === undefined ? undefined : messageOf(viewModel.error)
   return (
-    <div className="transcript" aria-busy={!model.isOpen}>
+    <div className="transcript" aria-busy={!viewModel.isOpen}>
       {problem !== undefined && (
         <p className="problem banner" role="alert">
           {problem}
         </p>
       )}
-      {model.isOpen && (model.total === 0 ? <div className="transcript-empty">{empty}</div> : <Rows {...props} />)}
+      {viewModel.isOpen && (viewModel.total === 0 ? <div className="transcript-empty">{empty}</div> : <Rows {...props} />)}
     </div>
   )
 }
 
-function Rows({ model, archives, deeds, target, opensAt = 'end' }: TranscriptProps) {
+function Rows({ viewModel, archives, deeds, target, opensAt = 'end' }: TranscriptProps) {
   const folds = useFolds()
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
   const scroller = useRef<HTMLDivElement>(null)
-  const { total } = model
+  const { total } = viewModel
   const outline = useMemo(() => new Outline(total, archives, open), [total, archives, open])
   const [isAtEnd, setAtEnd] = useState(true)
   const seen = useRef(total)
@@ -68,8 +68,8 @@ function Rows({ model, archives, deeds, target, opensAt = 'end' }: TranscriptPro
   useEffect(() => {
     if (first === undefined || last === undefined) return
     const [from, to] = [outline.at(Math.max(first - AHEAD, 0)), outline.at(Math.min(last + AHEAD, outline.count - 1))]
-    model.want(from.kind === 'message' ? from.depth : spanStart(from.archive), to.kind === 'message' ? to.depth : spanStart(to.archive))
-  }, [model, outline, first, last])
+    viewModel.want(from.kind === 'message' ? from.depth : spanStart(from.archive), to.kind === 'message' ? to.depth : spanStart(to.archive))
+  }, [viewModel, outline, first, last])
   if (isAtEnd) seen.current = total
 
   const toEnd = (): void => virtual.scrollToEnd()
@@ -99,7 +99,7 @@ function Rows({ model, archives, deeds, target, opensAt = 'end' }: TranscriptPro
                       onToggle={(number) => setOpen(toggled(open, number))}
                     />
                   ) : (
-                    <Row depth={place.depth} model={model} folds={folds} deeds={deeds} target={target?.id} />
+                    <Row depth={place.depth} viewModel={viewModel} folds={folds} deeds={deeds} target={target?.id} />
                   )}
                 </div>
               )
@@ -118,14 +118,14 @@ function Rows({ model, archives, deeds, target, opensAt = 'end' }: TranscriptPro
 
 interface RowProps {
   readonly depth: number
-  readonly model: TranscriptModel
+  readonly viewModel: TranscriptViewModel
   readonly folds: Folds
   readonly deeds: MessageDeeds
   readonly target: string | undefined
 }
 
-function Row({ depth, model, folds, deeds, target }: RowProps) {
-  const message = model.at(depth)
+function Row({ depth, viewModel, folds, deeds, target }: RowProps) {
+  const message = viewModel.at(depth)
   if (message === undefined) return <div className="message ghost" />
   if (message === null) {
     return (
@@ -134,7 +134,7 @@ function Row({ depth, model, folds, deeds, target }: RowProps) {
       </div>
     )
   }
-  return <MessageRow message={message} model={model} folds={folds} deeds={deeds} isTarget={message.id === target} />
+  return <MessageRow message={message} viewModel={viewModel} folds={folds} deeds={deeds} isTarget={message.id === target} />
 }
 
 interface ChapterProps {

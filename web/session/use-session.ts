@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useEffect, useMemo, useRef } from 'react'
 import { useWhileVisible } from '../shell/live.ts'
 import { onReconnect, server } from '../shell/server.ts'
-import { PAGE, TranscriptModel } from './model.ts'
+import { PAGE, TranscriptViewModel } from './transcript-view-model.ts'
 
 /** While agents write, what is told beside the messages is asked for this often. */
 const REFRESH_MS = 1000
@@ -29,12 +29,12 @@ export function useMessagePlace(id: string, message: string | undefined) {
   })
 }
 
-export function useTranscript(id: string): TranscriptModel {
+export function useTranscript(id: string): TranscriptViewModel {
   const queries = useQueryClient()
   const handle = useMemo(() => server.session(id), [id])
-  const model = useMemo(() => new TranscriptModel(async (depth) => pageOf(server.session(id), depth)), [id])
+  const viewModel = useMemo(() => new TranscriptViewModel(async (depth) => pageOf(server.session(id), depth)), [id])
   const refreshing = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => onReconnect(() => void model.open()), [model])
+  useEffect(() => onReconnect(() => void viewModel.open()), [viewModel])
   useEffect(() => () => clearTimeout(refreshing.current), [])
   const refreshSoon = (): void => {
     refreshing.current ??= setTimeout(() => {
@@ -45,13 +45,13 @@ export function useTranscript(id: string): TranscriptModel {
   useWhileVisible(async (signal) => {
     const changes = (await handle).follow({ signal })
     // Asked for behind the stream, on the same handle: what comes between the two is in both, and applying it twice changes nothing.
-    await model.open()
+    await viewModel.open()
     for await (const change of changes) {
-      model.apply(change)
+      viewModel.apply(change)
       refreshSoon()
     }
-  }, model)
-  return model
+  }, viewModel)
+  return viewModel
 }
 
 function pageOf(session: Awaited<ReturnType<typeof server.session>>, depth: number | undefined) {
@@ -59,6 +59,6 @@ function pageOf(session: Awaited<ReturnType<typeof server.session>>, depth: numb
 }
 
 /** Opens a transcript that nobody follows. */
-export function useOpened(model: TranscriptModel): void {
-  useEffect(() => void model.open(), [model])
+export function useOpened(viewModel: TranscriptViewModel): void {
+  useEffect(() => void viewModel.open(), [viewModel])
 }

@@ -1,7 +1,7 @@
 /** What narrows the list. It is kept in the address, so that a view can be bookmarked, sent and gone back to. */
 import { useId, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import type { ListOptions } from './model.ts'
+import type { ListOptions } from './sessions-view-model.ts'
 
 const NAMES = ['status', 'time', 'tag', 'model', 'owner', 'parent', 'order'] as const
 type FilterName = (typeof NAMES)[number] | 'q'

@@ -2,7 +2,7 @@
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { ago, full, longTime, sessionPath, short } from '../shell/format.ts'
-import type { SessionInfo } from './model.ts'
+import type { SessionInfo } from './sessions-view-model.ts'
 
 export type TaskMark = 'committing' | 'failed'
 

@@ -9,10 +9,10 @@ import { useWhileVisible } from '../shell/live.ts'
 import { messageOf, onReconnect, server } from '../shell/server.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar, listOptions, useFilters } from './filters.tsx'
-import { SessionsModel } from './model.ts'
 import { NoSessions } from './no-sessions.tsx'
 import { SearchResults } from './search-results.tsx'
 import { SessionRow } from './session-row.tsx'
+import { SessionsViewModel } from './sessions-view-model.ts'
 import { useTaskMarks } from './task-marks.ts'
 
 const ROW_PX = 56
@@ -80,23 +80,23 @@ interface ListProps {
 }
 
 function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: ListProps) {
-  const model = useModel(narrowing)
+  const viewModel = useSessions(narrowing)
   const [, go] = useLocation()
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive, focus] = useActive(scroller)
   const nowMs = useNow()
-  const { rows, total, error } = model
+  const { rows, total, error } = viewModel
   const virtual = useVirtualizer({
     count: Math.max(rows.length, total),
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
     onChange: (instance) => {
-      model.mayMove = (instance.scrollOffset ?? 0) < ROW_PX
-      model.want((instance.range?.endIndex ?? 0) + 50)
+      viewModel.mayMove = (instance.scrollOffset ?? 0) < ROW_PX
+      viewModel.want((instance.range?.endIndex ?? 0) + 50)
     },
   })
-  const place = active === undefined ? undefined : model.placeOf(active)
+  const place = active === undefined ? undefined : viewModel.placeOf(active)
   const lastPlace = useRef(-1)
   if (place !== undefined) lastPlace.current = place
   const current = place === undefined ? undefined : rows[place]
@@ -122,27 +122,27 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
       <div className="empty" role="alert">
         <h2>The list could not be read</h2>
         <p>{messageOf(error)}</p>
-        <button type="button" onClick={() => void model.reload()}>
+        <button type="button" onClick={() => void viewModel.reload()}>
           Try again
         </button>
       </div>
     )
   }
-  if (model.isLoaded && rows.length === 0) return <NoSessions isNarrowed={isNarrowed} onClear={onClear} />
+  if (viewModel.isLoaded && rows.length === 0) return <NoSessions isNarrowed={isNarrowed} onClear={onClear} />
   return (
     <>
       <div className="count dim" aria-live="off">
-        {model.isLoaded ? `${full(total)} ${total === 1 ? 'session' : 'sessions'}` : 'Loading…'}
-        {model.waiting.size > 0 && (
+        {viewModel.isLoaded ? `${full(total)} ${total === 1 ? 'session' : 'sessions'}` : 'Loading…'}
+        {viewModel.waiting.size > 0 && (
           <button
             type="button"
             className="news"
             onClick={() => {
               scroller.current?.scrollTo({ top: 0 })
-              void model.reload()
+              void viewModel.reload()
             }}
           >
-            {model.waiting.size} changed meanwhile: show
+            {viewModel.waiting.size} changed meanwhile: show
           </button>
         )}
       </div>
@@ -202,25 +202,25 @@ function useActive(scroller: RefObject<HTMLElement | null>) {
   return [active, setActive, focus] as const
 }
 
-function useModel(narrowing: string): SessionsModel {
-  const model = useMemo(() => new SessionsModel(listOptions(JSON.parse(narrowing) as object)), [narrowing])
+function useSessions(narrowing: string): SessionsViewModel {
+  const viewModel = useMemo(() => new SessionsViewModel(listOptions(JSON.parse(narrowing) as object)), [narrowing])
   useEffect(() => {
-    model.want(1)
-    const forget = onReconnect(() => void model.reload())
+    viewModel.want(1)
+    const forget = onReconnect(() => void viewModel.reload())
     return () => {
       forget()
-      model.close()
+      viewModel.close()
     }
-  }, [model])
+  }, [viewModel])
   useWhileVisible(async (signal) => {
     for await (const info of server.changes({ signal })) {
       // Not waited for: what changes while it is read is shown at once.
-      if (info === undefined) void model.reload()
-      else model.apply(info)
+      if (info === undefined) void viewModel.reload()
+      else viewModel.apply(info)
     }
-  }, model)
-  useSyncExternalStore(model.subscribe, () => model.version)
-  return model
+  }, viewModel)
+  useSyncExternalStore(viewModel.subscribe, () => viewModel.version)
+  return viewModel
 }
 
 function useNow(): number {

@@ -1,8 +1,8 @@
 /** What the holder of a share's link sees: the session as it was, to be read and nothing else. Needs no key. */
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { PAGE, TranscriptModel } from '../session/model.ts'
 import { Transcript } from '../session/transcript.tsx'
+import { PAGE, TranscriptViewModel } from '../session/transcript-view-model.ts'
 import { useOpened } from '../session/use-session.ts'
 import { counted, longTime } from '../shell/format.ts'
 import { copy } from '../shell/notices.tsx'
@@ -12,14 +12,14 @@ import '../style/session.css'
 export function SharedPage() {
   const token = decodeURIComponent(location.pathname.split('/')[2] ?? '')
   const { data, error } = useQuery({ queryKey: ['shared', token], queryFn: () => server.shared(token, { limit: 1 }), staleTime: 60_000 })
-  const model = useMemo(
+  const viewModel = useMemo(
     () =>
-      new TranscriptModel(
+      new TranscriptViewModel(
         async (depth) => (await server.shared(token, { limit: PAGE, ...(depth === undefined ? { from: 'end' } : { depth }) })).page,
       ),
     [token],
   )
-  useOpened(model)
+  useOpened(viewModel)
   if (error !== null) {
     return (
       <main id="main" className="page">
@@ -41,7 +41,7 @@ export function SharedPage() {
         )}
       </header>
       <Transcript
-        model={model}
+        viewModel={viewModel}
         archives={NO_ARCHIVES}
         deeds={DEEDS}
         target={undefined}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import { MessageRow } from '../session/message-row.tsx'
-import { TranscriptModel } from '../session/model.ts'
+import { TranscriptViewModel } from '../session/transcript-view-model.ts'
 import { useOpened } from '../session/use-session.ts'
 import { counted, full, sessionPath } from '../shell/format.ts'
 import { copy } from '../shell/notices.tsx'
@@ -64,25 +64,25 @@ async function partingOf(left: string, right: string): Promise<number> {
 
 function Column({ id, point }: { readonly id: string; readonly point: number }) {
   const { data: info } = useQuery({ queryKey: ['session', id], queryFn: async () => server.session(id).info() })
-  const model = useMemo(
-    () => new TranscriptModel(async () => server.session(id).messages({ archived: true, depth: point + 1, limit: SHOWN })),
+  const viewModel = useMemo(
+    () => new TranscriptViewModel(async () => server.session(id).messages({ archived: true, depth: point + 1, limit: SHOWN })),
     [id, point],
   )
-  useSyncExternalStore(model.subscribe, () => model.version)
-  useOpened(model)
-  const depths = Array.from({ length: Math.max(model.total - point, 0) }, (_, index) => point + index + 1)
-  const hidden = (info?.totalMessageCount ?? 0) - model.total
+  useSyncExternalStore(viewModel.subscribe, () => viewModel.version)
+  useOpened(viewModel)
+  const depths = Array.from({ length: Math.max(viewModel.total - point, 0) }, (_, index) => point + index + 1)
+  const hidden = (info?.totalMessageCount ?? 0) - viewModel.total
   return (
     <section className="column" aria-label={info?.title ?? id} tabIndex={0}>
       <h2 dir="auto">
         <Link href={sessionPath(id)}>{info?.title ?? id}</Link>
       </h2>
       {depths.map((depth) => {
-        const message = model.at(depth)
+        const message = viewModel.at(depth)
         if (message == null) return null
-        return <MessageRow key={depth} message={message} model={model} folds={NO_FOLDS} deeds={deedsOf(id)} isTarget={false} />
+        return <MessageRow key={depth} message={message} viewModel={viewModel} folds={NO_FOLDS} deeds={deedsOf(id)} isTarget={false} />
       })}
-      {model.isOpen && depths.length === 0 && <p className="dim">Nothing behind the point where they part.</p>}
+      {viewModel.isOpen && depths.length === 0 && <p className="dim">Nothing behind the point where they part.</p>}
       {hidden > 0 && depths.length > 0 && <p className="dim">{full(hidden)} more in the transcript.</p>}
     </section>
   )

@@ -18,7 +18,7 @@ const TELL_MS = 80
 /** Reads a page of messages from a depth on, or the last ones. */
 export type ReadPage = (depth: number | undefined) => Promise<{ readonly messages: readonly StoredMessage[] }>
 
-export class TranscriptModel {
+export class TranscriptViewModel {
   readonly #read: ReadPage
   readonly #listeners = new Set<() => void>()
   readonly #messages = new Map<number, StoredMessage>()

@@ -15,7 +15,7 @@ const LARGE_PAGE = 1000
 /** How long changes are gathered before a list that they may not belong to is read again. */
 const REREAD_MS = 1000
 
-export class SessionsModel {
+export class SessionsViewModel {
   readonly #options: ListOptions
   readonly #listeners = new Set<() => void>()
   readonly #ending = new AbortController()
