@@ -57,9 +57,9 @@ async function fill(directory: string, sessions: number, messages: number): Prom
   const store = await openStore(directory)
   for (let from = 0; from < sessions; from += AT_ONCE) {
     const ids = Array.from({ length: Math.min(AT_ONCE, sessions - from) }, (_, i) => from + i)
-    await Promise.all(ids.map((n) => store.create({ id: `session-${n}`, title: `Conversation number ${n}`, tags: [`t${n % 20}`] })))
+    await Promise.all(ids.map((n) => store.create<object>({ id: `session-${n}`, title: `Conversation number ${n}`, tags: [`t${n % 20}`] })))
   }
-  const session = store.session('long')
+  const session = store.session<object>('long')
   for (let from = 1; from <= messages; from += BATCH) await session.append(Array.from({ length: BATCH }, (_, i) => messageOf(from + i)))
   await store.list({ limit: 1 })
   await store.close()

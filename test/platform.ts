@@ -6,7 +6,7 @@
  *   test.skipIf(!strace.available)('an append survives a failing fdatasync', …)
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -28,7 +28,7 @@ const PROBES = {
   /** A terminal that a program can be run in. */
   terminal: () => failureOf('script', ['--quiet', '--return', '--command', 'true', '/dev/null']),
   /** A browser that can be driven. */
-  chromium: () => (browserPath() === undefined ? 'there is no Chromium; install one, or name it in HOLDFAST_CHROMIUM' : ''),
+  chromium: () => (browserPath() === undefined ? 'there is no Chromium' : ''),
   /** A tmpfs of a chosen size can be mounted, hence a disk that is really full. */
   tmpfs: () => probeMount((directory) => failureOf('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory])),
   /** A network of one's own can be made, hence a link that is cut and tells nobody. */
@@ -48,6 +48,18 @@ const PROBES = {
     ),
 } as const
 
+/** What brings it, on Debian and as root. */
+const REMEDIES: Readonly<Record<PlatformNeed, string>> = {
+  linux: 'run them on Linux',
+  strace: 'apt-get install strace, and allow ptrace',
+  compiler: 'apt-get install gcc libc6-dev',
+  terminal: 'apt-get install bsdutils',
+  chromium: 'apt-get install chromium, or name a browser in HOLDFAST_CHROMIUM',
+  tmpfs: 'run them as root, outside a container or in a privileged one',
+  netns: 'apt-get install iproute2, and run them as root',
+  ext4: 'apt-get install e2fsprogs, and run them as root where there are loop devices',
+}
+
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable']
 
 /** Where the browser is, if there is one. */
@@ -61,6 +73,9 @@ export function requirePlatform(need: PlatformNeed): Platform {
   const message = `${need} is not available: ${reason}`
   if (process.env.HOLDFAST_REQUIRE_ALL === '1') throw new Error(`${message} (HOLDFAST_REQUIRE_ALL=1 forbids to skip)`)
   process.stderr.write(`skipping: ${message}\n`)
+  // scripts/test.mjs tells at the end.
+  const missing = process.env.HOLDFAST_TEST_MISSING
+  if (missing !== undefined) appendFileSync(missing, `${message}\n  To run what needs it: ${REMEDIES[need]}.\n`)
   return { available: false, reason }
 }
 

@@ -9,7 +9,7 @@ import { Help } from './shell/help.tsx'
 import { Icon } from './shell/icon.tsx'
 import { listenToKeys, useShortcuts } from './shell/keyboard.ts'
 import { Notices, notify } from './shell/notices.tsx'
-import { onReconnect, signOut, useLink } from './shell/server.ts'
+import { serverLink, useLink } from './shell/server.ts'
 import { SignIn } from './shell/sign-in.tsx'
 import { applyTheme, chosenTheme, type Theme } from './shell/theme.ts'
 
@@ -74,7 +74,7 @@ function Shell() {
   const { data: caller } = useCaller()
   useEffect(
     () =>
-      onReconnect(() => {
+      serverLink.onReconnect(() => {
         notify('Connected again.')
         void queries.invalidateQueries()
       }),
@@ -119,7 +119,7 @@ function Shell() {
             ?
           </button>
           {!signedOut && caller?.kind === 'cookie' && (
-            <button type="button" className="quiet wide" onClick={() => void signOut()}>
+            <button type="button" className="quiet wide" onClick={() => void serverLink.signOut()}>
               Sign out
             </button>
           )}

@@ -27,7 +27,7 @@ interface Timed {
 }
 
 export async function compareSpeed(contenders: readonly Contender[], { directory, quick }: Setting): Promise<Row[]> {
-  const long = quick ? 2000 : LONG
+  const long = quick ? 500 : LONG
   const places = contenders.map(({ name, keeps }) => ({
     name,
     keeps,
@@ -41,7 +41,7 @@ export async function compareSpeed(contenders: readonly Contender[], { directory
         await player.ask({ do: 'open', directory })
         await player.ask({ do: 'fill', session: 'long', count: long })
         await player.ask({ do: 'fill', session: 'middle', count: long / 10 })
-        for (let n = 0; n < (quick ? 20 : SMALL_SESSIONS); n++) await player.ask({ do: 'fill', session: `small-${n}`, count: 10 })
+        for (let n = 0; n < (quick ? 10 : SMALL_SESSIONS); n++) await player.ask({ do: 'fill', session: `small-${n}`, count: 10 })
       }),
     )
     const rows: Row[] = []

@@ -41,12 +41,12 @@ export async function compareSurvival(all: readonly Contender[], setting: Settin
   const { quick } = setting
   await add('syncs for one append', 'It syncs more than it has to.', syncsOf)
   await add('two processes append to one session', NOT_EXPECTED, (contender, directory) =>
-    twoProcesses(contender, directory, quick ? 30 : 200),
+    twoProcesses(contender, directory, quick ? 15 : 200),
   )
   await add('kill -9, again and again, and the last message sent again', NOT_EXPECTED, (contender, directory) =>
     killed(contender, directory, quick ? 2 : 10),
   )
-  await add('a bit flips where a message stands', NOT_EXPECTED, (contender, directory) => flipped(contender, directory, quick ? 5 : 60))
+  await add('a bit flips where a message stands', NOT_EXPECTED, (contender, directory) => flipped(contender, directory, quick ? 3 : 60))
   await add('the disk is full, then has room again', NOT_EXPECTED, fullDisk)
   return rows
 }

@@ -1,17 +1,20 @@
 /** What adapters need of a store: a directory opened in this process and a store at a server both have it. */
 
 import { createHash } from 'node:crypto'
-import type { SessionApi, StoreApi } from '../client/api.ts'
-import { type ErrorCode, HoldfastError } from '../errors.ts'
+import { type ErrorCode, type ErrorReason, HoldfastError } from '../errors.ts'
 import { shellWord } from '../journal/command-words.ts'
+import type { Message } from '../message/shapes.ts'
 import type { Description } from '../session/records.ts'
+import type { SessionApi } from '../store/api/session-api.ts'
+import type { CreateOptions, StoreApi } from '../store/api/store-api.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
+import type { StoredEntry } from '../store/messages/entries.ts'
 import type { StoredMessage } from '../store/messages/stored-message.ts'
 import type { Page, PageOptions } from '../store/messages/transcript.ts'
-import { damageText, distinctPlaces } from '../wire/damage.ts'
+import { damageText, distinctPlaces, placesInHeader } from '../wire/damage.ts'
 
-export type AdapterSession = Pick<
-  SessionApi,
+export type AdapterSession<M extends object = Message> = Pick<
+  SessionApi<M>,
   | 'id'
   | 'append'
   | 'replaceTail'
@@ -30,16 +33,16 @@ export type AdapterSession = Pick<
 >
 
 export interface AdapterStore extends Pick<StoreApi, 'list'> {
-  session(id: string): AdapterSession
-  create(options: Parameters<StoreApi['create']>[0]): Promise<AdapterSession>
+  session<M extends object = Message>(id: string): AdapterSession<M>
+  create<M extends object = Message>(options: CreateOptions): Promise<AdapterSession<M>>
 }
 
-/** Called when a read lacks messages that were written. */
+/** Called when a read lacks messages or entries that were written. */
 export type OnDamage = (damage: readonly DamagedPlace[], session: string) => void
 
 export interface DamageOptions {
   /**
-   * Called when a read of messages lacks some that were written; the read still returns the others. Defaults to a warning of the process
+   * Called when a read of messages or entries lacks some that were written; the read still returns the others. Defaults to a warning of the process
    * with the code `HOLDFAST_DAMAGE`, once for each place.
    */
   readonly onDamage?: OnDamage | undefined
@@ -65,14 +68,48 @@ export function reportDamage(session: string, damage: readonly DamagedPlace[], o
   if (damage.length > 0) onDamage(damage, session)
 }
 
+/** The last value of an entry. One that cannot be read is as good as none here, and is reported. */
+export async function entryIn(
+  session: Pick<AdapterSession, 'id' | 'entry'>,
+  channel: string,
+  key: string,
+  onDamage?: OnDamage,
+): Promise<StoredEntry | undefined> {
+  const entry = await session.entry(channel, key).catch((error: unknown) => reportUnknown(session.id, error, onDamage))
+  reportDamage(session.id, entry?.damage ?? [], onDamage)
+  return entry
+}
+
+/** The entries of a channel, the newest first. What cannot be read of them is reported. */
+export async function* entriesIn(
+  session: Pick<AdapterSession, 'id' | 'entries'>,
+  channel: string,
+  onDamage?: OnDamage,
+): AsyncGenerator<StoredEntry> {
+  try {
+    for await (const entry of session.entries(channel)) {
+      reportDamage(session.id, entry.damage ?? [], onDamage)
+      yield entry
+    }
+  } catch (error) {
+    reportUnknown(session.id, error, onDamage)
+  }
+}
+
+/** Nothing was found in a damaged session, and what cannot be read may have held it. Throws every other error again. */
+function reportUnknown(session: string, error: unknown, onDamage?: OnDamage): undefined {
+  if (!hasCode(error, 'DAMAGED') || (error as HoldfastError).details.places === undefined) throw error
+  reportDamage(session, placesInHeader(String((error as HoldfastError).details.places)), onDamage)
+}
+
 const PAGE = 1000
 
 /** The newest messages of a branch, oldest first, those in archives too; all of them unless a limit is told. None if there is no session. */
-export async function newestMessages(
-  session: Pick<AdapterSession, 'id' | 'messages'>,
+export async function newestMessages<M extends object>(
+  session: Pick<AdapterSession<M>, 'id' | 'messages'>,
   { limit = Number.POSITIVE_INFINITY, branch, onDamage }: { readonly limit?: number; readonly branch?: string } & DamageOptions = {},
-): Promise<StoredMessage[]> {
-  const pages: (readonly StoredMessage[])[] = []
+): Promise<StoredMessage<M>[]> {
+  const pages: (readonly StoredMessage<M>[])[] = []
   const damage: DamagedPlace[] = []
   let count = 0
   let options: PageOptions = { archived: true, ...(branch === undefined ? {} : { branch }) }
@@ -81,9 +118,9 @@ export async function newestMessages(
     damage.push(...(page?.damage ?? []))
     const [oldest] = page?.messages ?? []
     if (oldest === undefined) break
-    pages.push((page as Page).messages)
-    count += (page as Page).messages.length
-    if (!(page as Page).more) break
+    pages.push((page as Page<M>).messages)
+    count += (page as Page<M>).messages.length
+    if (!(page as Page<M>).more) break
     // What is appended meanwhile does not move this.
     options = { ...options, before: oldest.id }
   }
@@ -112,7 +149,11 @@ export async function ifKept<T>(read: () => Promise<T>): Promise<T | undefined> 
 }
 
 /** The version of a session, which is made if there is none; one that was deleted begins anew. */
-export async function begun(store: AdapterStore, session: AdapterSession, description: Description): Promise<string> {
+export async function begun(
+  store: AdapterStore,
+  session: Pick<AdapterSession, 'id' | 'info' | 'version'>,
+  description: Description,
+): Promise<string> {
   const version = await ifKept(async () => (await session.info()).version)
   if (version !== undefined) return version
   try {
@@ -129,7 +170,7 @@ export function shortened(name: string): string {
   return Buffer.byteLength(name) <= 400 ? name : createHash('sha256').update(name).digest('hex')
 }
 
-export function hasReason(error: unknown, reason: string): boolean {
+export function hasReason(error: unknown, reason: ErrorReason): boolean {
   return error instanceof HoldfastError && error.details.reason === reason
 }
 

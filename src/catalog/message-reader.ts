@@ -117,7 +117,7 @@ function withoutText({ record, at: source }: Found): MessagePut[] {
   return (record as unknown as MessageErased).lines.flatMap(({ at: position, parts }) =>
     parts.flatMap(({ path: [name, index] }) => {
       if (name === 'messages') return [{ ...gone, position, index: index as number }]
-      // Of a sealed record, nobody sees which of its values it was: it has one text, if any.
+      // Of an encrypted record, no reader sees which of its values it was: it has one text, if any.
       return name === 'message' || name === 'data' ? [{ ...gone, position, index: 0 }] : []
     }),
   )

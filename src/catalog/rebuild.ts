@@ -55,6 +55,7 @@ export class Rebuild {
       while (!signal.aborted && (await indexer.index())) await breath()
       // What was erased while it was made was scrubbed out of the catalog in use, and not out of this one.
       if (catalog.hasRemains()) await catalog.scrub()
+      catalog.noteThorough()
       this.sessions = (await catalog.names()).length
       // It gets another name, and its log would not: closing it does not always empty that.
       catalog.emptyLog()

@@ -1,7 +1,7 @@
 /** Snippets: a piece of a text around what was looked for, with the places of the hits. Cut from the source, so that it reads as it was written. */
 
 import type { Term, TextQuery } from '../message/text-query.ts'
-import { spaced } from '../message/words.ts'
+import { decomposed, spaced } from '../message/words.ts'
 
 export interface Snippet {
   readonly snippet: string
@@ -20,6 +20,8 @@ interface Token {
 const LENGTH = 200
 /** Hits that are shown of one text. */
 const HITS = 50
+/** Words of a phrase that are compared: a text of one word again and again would be compared with all of them at each place. */
+const PHRASE = 16
 /** Characters that are looked at together: most texts, and of longer ones hardly ever more than the first few pieces. */
 const PIECE = 8192
 /** So far into the next one: a word, or several in a row, may stand on the border. */
@@ -79,7 +81,9 @@ function hasAny(text: string, parts: readonly string[]): boolean {
 function hitsOf({ forms, prefix }: Term, tokens: readonly Token[], places: ReadonlyMap<string, number[]>): Hit[] {
   const hits: Hit[] = []
   for (const form of forms) {
-    const words = tokensOf(form).map(({ word }) => word)
+    const words = tokensOf(form)
+      .slice(0, PHRASE)
+      .map(({ word }) => word)
     for (const index of candidates(tokens, places, words, prefix)) {
       const last = tokens[index + words.length - 1]
       const isHit = words.every((word, i) => {
@@ -177,5 +181,5 @@ function isPlain(text: string): boolean {
 }
 
 function folded(word: string): string {
-  return word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  return decomposed(word).replace(/\p{M}/gu, '').toLowerCase()
 }

@@ -6,24 +6,50 @@ import { openFilesEngine } from '../engines/files/engine.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { Examiner } from './examiner.ts'
 import { CatalogService } from './service.ts'
-import { type Answer, type Question, spawnReader, type ThreadData, tellable } from './threaded.ts'
+import { checkFile } from './sqlite/check.ts'
+import { type Answer, checkInThread, type Question, spawnReader, type ThreadData, tellable } from './threaded.ts'
 
-const { directory, role } = workerData as ThreadData
+const { directory, store, role, ...threadFiles } = workerData as ThreadData
+const { catalogFiles, readerFiles } = threadFiles
 
 const [clock, ids] = [systemClock, systemIds]
-const opening = openFilesEngine({ directory, keysOf: sessionReducer.keysOf, mayBlock: true, clock, ids }).then((engine) => {
-  const spawn = () => spawnReader(directory)
-  const service = role === 'catalog' ? new CatalogService({ engine, clock, ids, spawn }) : new Examiner({ engine }, new Set())
-  return { engine, service }
-})
-opening.catch(() => undefined)
+
+interface Opened {
+  readonly service: object
+  close(): Promise<void>
+}
+
+let opening: Promise<Opened> | undefined
+
+/** The next question tries again if this fails: the directory may be back by then. */
+function open(): Promise<Opened> {
+  opening ??= openNow().catch((error: unknown) => {
+    opening = undefined
+    throw error
+  })
+  return opening
+}
+
+async function openNow(): Promise<Opened> {
+  if (role === 'checker') return { service: { checkFile }, close: async () => undefined }
+  const files = role === 'catalog' ? catalogFiles : readerFiles
+  const engine = await openFilesEngine({ directory, expected: store, files, keysOf: sessionReducer.keysOf, mayBlock: true, clock, ids })
+  if (role === 'reader') return { service: new Examiner({ engine }, new Set()), close: () => engine.close() }
+  // Without descriptors for other threads, this one reads and checks.
+  const check = (path: string, signal?: AbortSignal) => checkInThread(directory, path, signal)
+  const others = readerFiles === 0 ? {} : { spawn: () => spawnReader(directory, store, threadFiles), check }
+  const service = new CatalogService({ engine, clock, ids, ...others })
+  const close = async (): Promise<void> => {
+    await service.close()
+    await engine.close()
+  }
+  return { service, close }
+}
 
 async function answer({ method, words }: Question): Promise<unknown> {
-  const { engine, service } = await opening
-  if (method !== 'close') return (service as unknown as Record<string, (...words: unknown[]) => Promise<unknown>>)[method]?.(...words)
-  if (service instanceof CatalogService) await service.close()
-  await engine.close()
-  return undefined
+  if (method === 'close') return (await opening?.catch(() => undefined))?.close()
+  const { service } = await open()
+  return (service as Record<string, (...words: unknown[]) => Promise<unknown>>)[method]?.(...words)
 }
 
 parentPort?.on('message', (question: Question) => {

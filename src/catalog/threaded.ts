@@ -8,10 +8,18 @@ import { type ErrorCode, HoldfastError, type Outcome } from '../errors.ts'
 import type { Spawned } from './indexer.ts'
 import type { CatalogRequests } from './requests.ts'
 
-/** What a thread is for: to be the catalog, or to read for it. */
-export interface ThreadData {
+/** Files that threads may hold open: the catalog, and each one that reads for it. 0 readers' files: there are no such threads. */
+export interface ThreadFiles {
+  readonly catalogFiles: number
+  readonly readerFiles: number
+}
+
+/** What a thread is for: to be the catalog, to read for it, or to check its file. */
+export interface ThreadData extends ThreadFiles {
   readonly directory: string
-  readonly role: 'catalog' | 'reader'
+  /** The id of the store: another one may have taken its place. */
+  readonly store: string | undefined
+  readonly role: 'catalog' | 'reader' | 'checker'
 }
 
 export interface Question {
@@ -41,22 +49,39 @@ interface Waiting {
 }
 
 /** Asks the catalog of a directory. */
-export function askCatalog(directory: string): {
+export function askCatalog(
+  directory: string,
+  store: string | undefined,
+  { catalogFiles, readerFiles }: ThreadFiles,
+): {
   ask(method: keyof CatalogRequests, query?: unknown): Promise<unknown>
   close(): Promise<void>
 } {
-  const thread = new Thread({ directory, role: 'catalog' })
+  const thread = new Thread({ directory, store, role: 'catalog', catalogFiles, readerFiles })
   return { ask: (method, query) => thread.ask(method, query), close: () => thread.close() }
 }
 
 /** Has sessions of a directory read by another thread. */
-export function spawnReader(directory: string): Spawned {
-  const thread = new Thread({ directory, role: 'reader' })
+export function spawnReader(directory: string, store: string | undefined, files: ThreadFiles): Spawned {
+  const thread = new Thread({ ...files, directory, store, role: 'reader' })
   return {
     rows: (sessions, look) => thread.ask('rows', sessions, look) as ReturnType<Spawned['rows']>,
     texts: (sessions) => thread.ask('texts', sessions) as ReturnType<Spawned['texts']>,
     wholes: (names) => thread.ask('wholes', names) as ReturnType<Spawned['wholes']>,
     close: () => thread.close(),
+  }
+}
+
+/** Has the file of a catalog checked by another thread, which ends with that. */
+export async function checkInThread(directory: string, path: string, signal?: AbortSignal): Promise<string | undefined> {
+  const thread = new Thread({ directory, store: undefined, role: 'checker', catalogFiles: 0, readerFiles: 0 })
+  const end = (): void => void thread.end()
+  signal?.addEventListener('abort', end)
+  try {
+    return (await thread.ask('checkFile', path)) as string | undefined
+  } finally {
+    signal?.removeEventListener('abort', end)
+    await thread.end()
   }
 }
 
@@ -86,10 +111,15 @@ class Thread {
 
   async close(): Promise<void> {
     this.#keeps = false
-    const running = this.#worker
-    if (running === undefined) return
+    if (this.#worker === undefined) return
     await this.ask('close').catch(() => undefined)
-    await running.terminate()
+    await this.end()
+  }
+
+  /** Ends the thread at once. Those who wait for an answer get an error. */
+  async end(): Promise<void> {
+    this.#keeps = false
+    await this.#worker?.terminate()
   }
 
   #start(): Worker {

@@ -1,4 +1,4 @@
-import type { Appended } from '../store/session.ts'
+import type { Appended } from '../store/messages/append.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
 

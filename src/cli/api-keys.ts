@@ -1,7 +1,9 @@
 /** `keys`: who may come in at a server. Of a store here, keys of any space; at a server, those of the space that one's own key opens. */
-import type { KeyInfo, NewKeyOptions, RemoteStore } from '../client/store.ts'
-import { ApiKeys, keyFields } from '../server/api-keys.ts'
-import { given, wrongUsage } from './arguments.ts'
+import type { NewKeyOptions, RemoteStore } from '../client/store.ts'
+import { ApiKeys } from '../server/api-keys.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { type KeyInfo, keyCodec, newKeyCodec } from '../wire/access.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
 
@@ -28,14 +30,14 @@ export async function keys(context: Context, [action, id]: ['create' | 'list' | 
   if (action === 'revoke') {
     if (id === undefined) throw wrongUsage('Name the key to revoke by its id: `holdfast keys list` tells it.')
     const revoked = await ring.revokeKey(id)
-    await out.result(revoked)
+    await out.result(keyCodec.encode(revoked))
     return out.note(`Revoked ${id}. Servers notice within a second.`)
   }
   const { scope, owner, name, expires, replaces } = options
   const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
-  const made = await ring.createKey(given({ scope, owner, name, replaces, expiresAt }))
-  await out.result(made, () => made.key)
-  out.note(`The key is shown this once. \`holdfast keys revoke ${made.key_id}\` ends it.`)
+  const made = await ring.createKey(withoutUndefined({ scope, owner, name, replaces, expiresAt }))
+  await out.result(newKeyCodec.encode(made), () => made.key)
+  out.note(`The key is shown this once. \`holdfast keys revoke ${made.id}\` ends it.`)
 }
 
 async function openKeys(context: Context, space = 'default'): Promise<Keys> {
@@ -45,10 +47,10 @@ async function openKeys(context: Context, space = 'default'): Promise<Keys> {
   return {
     createKey: async ({ overlapSeconds = 86_400, ...wanted }) => {
       const { key, record } = await ring.create({ space, overlapMs: overlapSeconds * 1000, ...wanted })
-      return { ...keyFields(record), key }
+      return { ...record, key }
     },
-    keys: async () => (await ring.list()).map(keyFields),
-    revokeKey: async (id) => keyFields(await ring.revoke(id)),
+    keys: () => ring.list(),
+    revokeKey: (id) => ring.revoke(id),
   }
 }
 
@@ -56,7 +58,7 @@ async function list({ out }: Context, found: readonly KeyInfo[]): Promise<void> 
   const now = Date.now()
   await out.results(
     found,
-    (key) => key,
+    keyCodec.encode,
     [
       { title: 'KEY' },
       { title: 'SPACE', shrinks: true },
@@ -66,20 +68,14 @@ async function list({ out }: Context, found: readonly KeyInfo[]): Promise<void> 
       { title: 'CREATED', style: out.colours.dim },
       { title: 'STATUS', style: out.colours.yellow },
     ],
-    ({ key_id, space, scope, owner, name, created_at, expires_at, revoked_at }) => [
-      key_id,
+    ({ id, space, scope, owner, name, createdAt, expiresAt, revokedAt }) => [
+      id,
       space,
       scope,
       owner ?? '',
       name ?? '',
-      relativeTime(created_at, now),
-      revoked_at !== null
-        ? 'revoked'
-        : expires_at === null
-          ? ''
-          : Date.parse(expires_at) <= now
-            ? 'expired'
-            : relativeTime(expires_at, now),
+      relativeTime(createdAt, now),
+      revokedAt !== null ? 'revoked' : expiresAt === null ? '' : Date.parse(expiresAt) <= now ? 'expired' : relativeTime(expiresAt, now),
     ],
   )
   if (found.length === 0) out.note('No keys. `holdfast keys create` makes one.')

@@ -4,12 +4,13 @@
  */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
-import type { SessionApi } from '../client/api.ts'
 import { HoldfastError } from '../errors.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import type { SessionApi } from '../store/api/session-api.ts'
+import type { Appended } from '../store/messages/append.ts'
 import { Chain } from '../store/messages/chain.ts'
-import type { Appended } from '../store/session.ts'
 import { acknowledge } from './acknowledge.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { type MessageLine, readMessages } from './message-lines.ts'
 
@@ -26,7 +27,7 @@ interface StreamOptions {
 
 export async function appendStream(context: Context, id: string, { from, role, expect }: StreamOptions): Promise<void> {
   const { out } = context
-  const session = (await context.write()).session(id)
+  const session = (await context.write()).session<object>(id)
   const stream = new Stream(context, session, context.isRemote || (await isFork(session)) ? 1 : UNDER_WAY)
   const input = await openInput(from)
   let bad: { readonly error: unknown } | undefined
@@ -45,7 +46,7 @@ export async function appendStream(context: Context, id: string, { from, role, e
 }
 
 /** What a fork inherited has to be looked up for each message, which takes as long as it takes: one at a time keeps them in order. */
-async function isFork(session: SessionApi): Promise<boolean> {
+async function isFork(session: SessionApi<object>): Promise<boolean> {
   try {
     return (await session.info()).parent?.kind === 'fork'
   } catch (error) {
@@ -66,7 +67,7 @@ async function openInput(from: string): Promise<Readable> {
 
 class Stream {
   readonly #context: Context
-  readonly #session: SessionApi
+  readonly #session: SessionApi<object>
   readonly #limit: number
   /** At a server one goes after the other; here many are under way, in order. */
   readonly #chain: { readonly chain?: Chain }
@@ -84,7 +85,7 @@ class Stream {
   #appended = 0
   #duplicates = 0
 
-  constructor(context: Context, session: SessionApi, limit: number) {
+  constructor(context: Context, session: SessionApi<object>, limit: number) {
     this.#context = context
     this.#session = session
     this.#limit = limit
@@ -101,7 +102,7 @@ class Stream {
       })
     }
     if (this.signal.aborted) return
-    const appending = this.#session.append(message, { ...this.#chain, ...given({ expect: this.#first ? expect : undefined }) })
+    const appending = this.#session.append(message, { ...this.#chain, ...withoutUndefined({ expect: this.#first ? expect : undefined }) })
     this.#first = false
     this.#count++
     this.#bytes += bytes

@@ -1,8 +1,9 @@
 /** `append`: one message, or a stream of them. */
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import { acknowledge } from './acknowledge.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { decodeText } from './message-lines.ts'
 
@@ -27,7 +28,10 @@ export async function append(context: Context, [id, text]: [string, string?], op
   }
   const content = text ?? (await pipedText(context.signal))
   const session = (await context.write()).session(id)
-  const appended = await session.append({ role, content }, given({ ids: messageId === undefined ? undefined : [messageId], key, expect }))
+  const appended = await session.append(
+    { role, content },
+    withoutUndefined({ ids: messageId === undefined ? undefined : [messageId], key, expect }),
+  )
   await acknowledge(context, id, appended)
   if (appended.duplicate) context.out.note('It was there already.')
 }

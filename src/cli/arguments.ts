@@ -1,6 +1,6 @@
 /** What stands on the command line: its values, checked, and the options that every command has. */
 import { resolve } from 'node:path'
-import { HoldfastError } from '../errors.ts'
+import { type ErrorDetails, HoldfastError } from '../errors.ts'
 import { archiveNumber } from '../wire/names.ts'
 
 export interface GlobalOptions {
@@ -11,7 +11,7 @@ export interface GlobalOptions {
   readonly masterKeyFile?: string
 }
 
-export function wrongUsage(message: string, details: Readonly<Record<string, unknown>> = {}): HoldfastError {
+export function wrongUsage(message: string, details: ErrorDetails = {}): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', message, { details })
 }
 
@@ -64,11 +64,4 @@ export function workspace(value: string): string {
 /** Collects the values of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
-}
-
-/** Options without those that were not given: absent is not the same as undefined. */
-export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
 }

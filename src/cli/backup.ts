@@ -5,8 +5,9 @@ import { vanishedSessions } from '../doctor/vanished-sessions.ts'
 import { KEY_SPACE, spaceName } from '../engine/names.ts'
 import { type BackedUp, backUp, restoreBackup } from '../engines/files/backup.ts'
 import { sessionWords, shellWord } from '../journal/command-words.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { RestoredSession } from '../transfer/restore-session.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
 
@@ -87,7 +88,7 @@ async function restoreOne(context: Context, from: string, id: string, dryRun: bo
     progress.update(count(restored, 'byte'))
   }
   const { restoreSession } = await import('../transfer/restore-session.ts')
-  const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...given({ encryption, space }) })
+  const done = await restoreSession(from, context.target, id, { dryRun, signal, onProgress, ...withoutUndefined({ encryption, space }) })
   progress.end()
   const { segments, restoredBytes, repairedLines, repeatedLines, keptErased, status } = done
   const fields = { session_id: id, segments, restored_bytes: restoredBytes, repaired_lines: repairedLines, repeated_lines: repeatedLines }

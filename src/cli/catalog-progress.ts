@@ -1,5 +1,5 @@
 /** Shows how far the catalog is while a command waits for it: the first look at a large store takes a while. */
-import type { StoreApi } from '../client/api.ts'
+import type { StoreApi } from '../store/api/store-api.ts'
 import type { Store } from '../store/store.ts'
 import type { Context } from './context.ts'
 

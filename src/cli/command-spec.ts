@@ -23,6 +23,8 @@ interface WordSpec {
 
 export interface CommandSpec {
   readonly name: string
+  /** A former name, which still works. */
+  readonly alias?: string
   readonly about: string
   /** As the help shows them: `<needed>`, `[optional]`, `<several...>`. */
   readonly words: readonly WordSpec[]

@@ -28,6 +28,11 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--allow-host <name>', about: 'a name by which it may be called; may be repeated', parse: collect },
       { flags: '--mcp-write', about: 'agents at /mcp may also append, fork and commit, if their key may write' },
       { flags: '--allow-origin <origin>', about: 'pages that may use it, as https://name; may be repeated', parse: collect },
+      {
+        flags: '--descriptors <n>',
+        about: 'file descriptors to hold at most, without those of connections; defaults to 1024',
+        parse: count('--descriptors'),
+      },
     ],
     load: async () => (await import('./serve.ts')).serve,
   },
@@ -41,7 +46,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...DESCRIBING,
       { flags: '--parent <id>', about: 'the session that this one is a child of' },
     ],
-    load: async () => (await import('./new.ts')).create,
+    load: async () => (await import('./new.ts')).newSession,
   },
   {
     name: 'append',
@@ -150,7 +155,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import('./family.ts')).tree,
   },
   {
-    name: 'context',
+    name: 'window',
+    alias: 'context',
     about: 'print what would be sent to a model, within a budget of tokens',
     words: [ID],
     options: [
@@ -292,7 +298,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--dry-run', about: 'only tell what would be imported' },
       { flags: '--watch', about: 'go on with what is added to them, until interrupted' },
     ],
-    load: async () => (await import('./import.ts')).bringIn,
+    load: async () => (await import('./import.ts')).importSessions,
   },
   {
     name: 'export',
@@ -310,7 +316,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       { flags: '--redact', about: 'take out keys and passwords of known forms' },
       { flags: '--out <file>', about: 'a file, put into place when it is whole; else standard output', file: true },
     ],
-    load: async () => (await import('./export.ts')).bringOut,
+    load: async () => (await import('./export.ts')).exportSessions,
   },
   {
     name: 'backup',

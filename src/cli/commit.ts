@@ -1,12 +1,12 @@
 /** `commit`: moves what is live into an archive. The summary is made by a worker; with --wait, by this process if no worker takes it. */
 
-import type { TaskApi } from '../client/api.ts'
 import { Worker } from '../commit/worker.ts'
 import { HoldfastError } from '../errors.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import type { TaskApi } from '../store/api/task-api.ts'
 import type { Store } from '../store/store.ts'
-import type { TaskInfo } from '../store/tasks.ts'
-import { commitFields, taskFields } from '../wire/tasks.ts'
-import { given } from './arguments.ts'
+import type { TaskInfo } from '../store/task-info.ts'
+import { commitCodec, taskCodec } from '../wire/tasks.ts'
 import type { Context } from './context.ts'
 import { taskLine } from './task-lines.ts'
 
@@ -29,9 +29,9 @@ export async function commit(context: Context, [id]: [string], { wait, ...option
   const local = await context.local()
   const store = local ?? (await context.write())
   const { keep, keepTurns, tokenBudget, key } = options
-  const committed = await store.session(id).commit(given({ keep, keepTurns, tokenBudget, key }))
+  const committed = await store.session(id).commit(withoutUndefined({ keep, keepTurns, tokenBudget, key }))
   if (committed.status === 'skipped' || wait !== true) {
-    await out.result(commitFields(id, committed), committed.status === 'skipped' ? undefined : () => committed.task.id)
+    await out.result(commitCodec.encode({ session: id, committed }), committed.status === 'skipped' ? undefined : () => committed.task.id)
     if (committed.status === 'accepted') out.note(`${counted(committed.messageCount)} moved to archive ${committed.archive}.`)
     else if (committed.reason === 'no_messages') out.note('Nothing is live: there is nothing to commit.')
     else out.note('All that is live is to be kept: there is nothing to commit.')
@@ -41,7 +41,7 @@ export async function commit(context: Context, [id]: [string], { wait, ...option
     `${counted(committed.messageCount)} moved to archive ${committed.archive} by task ${committed.task.id}. Waiting for its summary.`,
   )
   const info = await ended(context, local, committed.task)
-  await out.result(taskFields(info), () => taskLine(info))
+  await out.result(taskCodec.encode(info), () => taskLine(info))
   // The commit itself stands; what was waited for did not come.
   if (info.status !== 'completed') process.exitCode = 1
 }

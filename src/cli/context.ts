@@ -2,11 +2,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { StoreApi } from '../client/api.ts'
+import { HoldfastError } from '../errors.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import type { StoreApi } from '../store/api/store-api.ts'
 import type { EncryptionOptions, OpenOptions } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
-import { type GlobalOptions, given, wrongUsage } from './arguments.ts'
+import { type GlobalOptions, wrongUsage } from './arguments.ts'
 import type { Output } from './output.ts'
+
+const MASTER_KEY_BYTES = 32
 
 export class Context {
   readonly out: Output
@@ -92,6 +96,13 @@ export class Context {
     return isServer(this.#where())
   }
 
+  /** The same error, for a person who sets the key of a server in the environment. */
+  explained(error: unknown): unknown {
+    if (!(error instanceof HoldfastError) || error.code !== 'UNAUTHENTICATED' || !this.isRemote) return error
+    const hint = process.env.HOLDFAST_KEY ? 'Check the API key in HOLDFAST_KEY.' : 'Set HOLDFAST_KEY to an API key of this server.'
+    return new HoldfastError('UNAUTHENTICATED', `${error.message} ${hint}`, { details: error.details, cause: error })
+  }
+
   /** Has something done before the store is closed, also when the command is interrupted: what it holds has to be given back. */
   beforeClosing(last: () => Promise<void>): void {
     this.#last = last
@@ -131,7 +142,7 @@ export class Context {
   ): Promise<Store> {
     const { openStore } = await import('../store/open-store.ts')
     try {
-      const store = await openStore(where, { ...given({ encryption: this.encryption, space: this.#options.space }), ...options })
+      const store = await openStore(where, { ...withoutUndefined({ encryption: this.encryption, space: this.#options.space }), ...options })
       this.#store = store
       for (const warning of store.warnings) this.out.warn(warning)
       return store
@@ -149,12 +160,19 @@ export class Context {
   }
 }
 
+/** The text of a file with a master key. Its form is checked here, where the name of the file is known. */
 export function masterKeyIn(file: string): string {
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw wrongUsage(`The master key cannot be read: ${(error as Error).message}`)
+    throw wrongUsage(`The master key in ${file} cannot be read: ${(error as Error).message}`)
   }
+  if (/^[0-9a-f]{64}$/i.test(text) || Buffer.from(text, 'base64').length === MASTER_KEY_BYTES) return text
+  throw wrongUsage(
+    `The file ${file} holds no master key: that has ${MASTER_KEY_BYTES} bytes, as 64 hex digits or in base64. Nothing was changed. ` +
+      'Put back the copy of the key. Another key opens nothing of the store.',
+  )
 }
 
 function isDirectory(where: string): boolean {

@@ -1,8 +1,8 @@
 /** `accept-damage`, and the warning of every command whose answer lacks something that was written. */
 import { shellWord } from '../journal/command-words.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
-import { acceptedFields, damageText, placeFields } from '../wire/damage.ts'
-import { given } from './arguments.ts'
+import { acceptedDamageCodec, damageText, placesCodec } from '../wire/damage.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
 import { inLine } from './terminal.ts'
@@ -22,7 +22,7 @@ export function warnOfDamage(out: Output, session: string | undefined, damage: r
   const next = isNew ? ` Run \`holdfast doctor${only === undefined ? '' : ` ${shellWord(only)}`}\` to see what to do.` : ''
   out.warn(`${damageText(counted)}${where}.${next}`, {
     ...(only === undefined ? {} : { session_id: only }),
-    damage: damage.map(placeFields),
+    damage: placesCodec.encode(damage),
   })
 }
 
@@ -34,8 +34,8 @@ interface Options {
 export async function acceptDamage(context: Context, [id]: [string], { key, expect }: Options): Promise<void> {
   const { out } = context
   const session = (await context.write()).session(id)
-  const done = await session.acceptDamage(given({ key, expect }))
-  const fields = acceptedFields(id, done)
+  const done = await session.acceptDamage(withoutUndefined({ key, expect }))
+  const fields = acceptedDamageCodec.encode({ session: id, ...done })
   if (out.json || done.accepted.length > 0) await out.result(fields, () => done.accepted.map(lineOf).join('\n'))
   if (out.json) return
   if (!done.duplicate) out.note(`"${id}" continues. Reads report the damage as accepted.`)

@@ -5,9 +5,11 @@
 import type { RemoteStore } from '../client/store.ts'
 import { doctor as examine } from '../doctor/doctor.ts'
 import { type Remedy, remedyFor, repairSession } from '../doctor/repair.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { Store } from '../store/store.ts'
 import type { Finding } from '../verify/findings.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { findingCodec } from '../wire/operations.ts'
+import { wrongUsage } from './arguments.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import type { Output } from './output.ts'
@@ -45,11 +47,11 @@ export async function doctor(context: Context, [id]: [string?], options: Options
     totals.sessions = done
     progress.update(`${done} of ${plural(total ?? 0, 'session')}, ${plural(totals.damage, 'damaged place')}`)
   }
-  for await (const finding of examine(store, { onProgress, ...given({ session: id, rate, sinceLast }) })) {
+  for await (const finding of examine(store, { onProgress, signal, ...withoutUndefined({ session: id, rate, sinceLast }) })) {
     if (signal.aborted) return
     await tell(out, finding, totals)
     if (remedyFor(finding) === undefined && finding.severity !== 'damage') continue
-    const key = JSON.stringify([finding.space, finding.session_id])
+    const key = JSON.stringify([finding.space, finding.session])
     damaged.set(key, [...(damaged.get(key) ?? []), finding])
   }
   progress.end()
@@ -66,7 +68,7 @@ async function atServer(context: Context, id: string | undefined, { rebuildCatal
   if (repair === true || rate !== undefined || sinceLast === true)
     throw wrongUsage('--repair, --rate and --since-last work where the store is. Name its directory.')
   const store = (await context.read()) as RemoteStore
-  const { sessions, findings } = await store.doctor(id === undefined ? {} : { session: id })
+  const { sessions, findings } = await withCatalogProgress(context, store, store.doctor(id === undefined ? {} : { session: id }))
   const totals: Totals = { sessions, damage: 0, notes: 0 }
   for (const finding of findings) await tell(context.out, finding, totals)
   await tellTotals(context.out, totals)
@@ -75,15 +77,15 @@ async function atServer(context: Context, id: string | undefined, { rebuildCatal
 async function tell(out: Output, finding: Finding, totals: Totals): Promise<void> {
   if (finding.severity === 'damage') totals.damage++
   else totals.notes++
-  await out.result(finding, (colours) => {
-    const { session_id, segment, offset, length, kind, severity, action } = finding
+  await out.result(findingCodec.encode(finding), (colours) => {
+    const { session, segment, offset, length, kind, severity, action } = finding
     const place = [
       ...(segment === null ? [] : [`segment ${segment}`]),
       ...(offset === null ? [] : [`byte ${offset}`]),
       ...(length === null ? [] : [plural(length, 'byte')]),
     ].join(', ')
     const mark = severity === 'damage' ? colours.red(`damage: ${kind}`) : colours.dim(`note: ${kind}`)
-    return `${mark}  ${inLine(session_id)}${place === '' ? '' : colours.dim(`  ${place}`)}\n  ${inLine(action)}`
+    return `${mark}  ${inLine(session)}${place === '' ? '' : colours.dim(`  ${place}`)}\n  ${inLine(action)}`
   })
 }
 
@@ -98,7 +100,7 @@ async function tellTotals(out: Output, totals: Totals, left?: number): Promise<v
 /** Prints what a repair will do, by session, before it does anything. */
 function announce({ out }: Context, damaged: ReadonlyMap<string, readonly Finding[]>): void {
   for (const findings of damaged.values()) {
-    const { session_id: session, space } = findings[0] as Finding
+    const { session, space } = findings[0] as Finding
     if (isUntouched(findings, space)) continue
     for (const { kind, segment, offset, length } of findings) {
       if (kind !== 'vanished') continue
@@ -124,9 +126,9 @@ function announce({ out }: Context, damaged: ReadonlyMap<string, readonly Findin
 async function mend({ out }: Context, store: Store, damaged: ReadonlyMap<string, readonly Finding[]>): Promise<number> {
   let left = 0
   for (const findings of damaged.values()) {
-    const { space, session_id } = findings[0] as Finding
-    const rest = space === null ? findings.filter(isDamage) : await repairSession(store.in(space), session_id, findings)
-    if (rest.length > 0) out.note(`Left: ${plural(rest.length, 'damaged place')} of "${session_id}". ${reasonOf(rest, space)}`)
+    const { space, session } = findings[0] as Finding
+    const rest = space === null ? findings.filter(isDamage) : await repairSession(store.in(space), session, findings)
+    if (rest.length > 0) out.note(`Left: ${plural(rest.length, 'damaged place')} of "${session}". ${reasonOf(rest, space)}`)
     left += rest.length
   }
   return left

@@ -1,12 +1,13 @@
 /** `export`: sessions as text, to standard output or a file. A file is put into place when it is whole. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { Store } from '../store/store.ts'
 import type { ExportFormat } from '../transfer/export/export.ts'
 import { exportFrom } from '../transfer/export/export.ts'
-import { placeFields, placesInHeader } from '../wire/damage.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { placeCodec, placesInHeader } from '../wire/damage.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { count } from './counts.ts'
 import { warnOfDamage } from './damage.ts'
@@ -19,7 +20,7 @@ interface Options {
   readonly out?: string
 }
 
-export async function bringOut(context: Context, [id]: [string?], { all, tree, format, redact, out: file }: Options): Promise<void> {
+export async function exportSessions(context: Context, [id]: [string?], { all, tree, format, redact, out: file }: Options): Promise<void> {
   const { out, signal } = context
   if ((id === undefined) === (all !== true)) throw wrongUsage('Name a session, or give --all.')
   const progress = out.progress()
@@ -30,14 +31,14 @@ export async function bringOut(context: Context, [id]: [string?], { all, tree, f
     damaged += damage.length
     progress.update(`${count(sessions, 'session')} exported`)
     warnOfDamage(out, session, damage)
-    report.push(...damage.map((place) => placeFields({ session, ...place })))
+    report.push(...damage.map((place) => placeCodec.encode({ session, ...place })))
   }
   // A server says only in how many places.
   const onDamage = (places: number): void => {
     damaged = places
     warnOfDamage(out, id, placesInHeader(String(places)))
   }
-  const wanted = { format, ...given({ session: id, tree, redact }) }
+  const wanted = { format, ...withoutUndefined({ session: id, tree, redact }) }
   const pieces = context.isRemote
     ? ((await context.read()) as RemoteStore).export({ ...wanted, signal, onDamage })
     : exportFrom((await context.read()) as Store, { ...wanted, onSession })

@@ -17,7 +17,7 @@ import type { ImportedSession, ImportOptions } from '../transfer/import/report.t
 const MOST_BYTES = 256 * 1024 * 1024
 const COMPRESSED_FROM_BYTES = 64 * 1024
 
-export async function* importAtServer(
+export async function* importRemote(
   store: RemoteStore,
   sources: AsyncIterable<Source>,
   options: ImportOptions,

@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises'
 import type { RemoteStore } from '../client/store.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Source } from '../formats/item.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { Store } from '../store/store.ts'
 import { importInto } from '../transfer/import/import.ts'
 import type { ImportedSession, ImportOptions } from '../transfer/import/report.ts'
 import { sourcesAt } from '../transfer/sources.ts'
-import { ImportTotals, importedFields } from '../wire/imports.ts'
-import { given } from './arguments.ts'
+import { ImportTotals, importedCodec } from '../wire/imports.ts'
 import type { Context } from './context.ts'
 import { byNumber, count } from './counts.ts'
 import { growSlowly } from './grow-slowly.ts'
@@ -22,7 +22,7 @@ interface Options {
 
 const WATCH_EVERY_MS = 1000
 
-export async function bringIn(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
+export async function importSessions(context: Context, [paths]: [readonly string[]], options: Options): Promise<void> {
   const { out, signal } = context
   growSlowly()
   const take = await taker(context, options)
@@ -33,9 +33,12 @@ export async function bringIn(context: Context, [paths]: [readonly string[]], op
   await out.result({ totals: totals.fields, dry_run: options.dryRun === true })
   const { sources, sessions, messages, skipped, recovered, damaged, suspects } = totals.fields
   const would = options.dryRun === true ? 'would be imported' : 'imported'
+  const unread = totals.unreadable === 0 ? '' : `, nothing in ${count(totals.unreadable, 'file')} could be read`
   out.note(
-    `${count(messages, 'message')} ${would} into ${count(sessions, 'session')} from ${count(sources, 'source')}; ${skipped} ${byNumber(skipped, 'was', 'were')} imported before, ${recovered} ${byNumber(recovered, 'comes', 'come')} from damaged places, ${count(damaged, 'place')} could not be read, ${suspects} may be doubles.`,
+    `${count(messages, 'message')} ${would} into ${count(sessions, 'session')} from ${count(sources, 'source')}; ${skipped} ${byNumber(skipped, 'was', 'were')} imported before, ${recovered} ${byNumber(recovered, 'comes', 'come')} from damaged places, ${count(damaged, 'place')} could not be read${unread}, ${suspects} may be doubles.`,
   )
+  if (totals.unreadable > 0 && totals.unreadable + totals.unknown === sources)
+    throw new HoldfastError('UNREADABLE', 'Nothing here can be read. The note of each file says why.')
   if (totals.unknown > 0 && totals.unknown === sources)
     throw new HoldfastError('INVALID_ARGUMENT', 'Nothing here is of a format that is known. Name it with --from, if it is one.')
 }
@@ -46,7 +49,7 @@ type Take = (sources: AsyncIterable<Source>, options: ImportOptions) => AsyncIte
 async function taker(context: Context, { dryRun }: Options): Promise<Take> {
   const store = await (dryRun === true ? context.read() : context.write())
   if (!context.isRemote) return (sources, options) => importInto(store as Store, sources, options)
-  const { importAtServer } = await import('./import-remote.ts')
+  const { importRemote: importAtServer } = await import('./import-remote.ts')
   return (sources, options) => importAtServer(store as RemoteStore, sources, options)
 }
 
@@ -56,7 +59,7 @@ async function pass(context: Context, take: Take, sources: AsyncIterable<Source>
   const { from, dryRun } = options
   const onProgress = ({ source, done, total, messages }: { source: string; done: number; total: number; messages: number }): void =>
     progress.update(`${total === 0 ? '' : `${done} of ${count(total, 'source')}, `}${count(messages, 'message')}, ${source}`)
-  for await (const session of take(sources, { from, signal, onProgress, ...given({ dryRun }) })) {
+  for await (const session of take(sources, { from, signal, onProgress, ...withoutUndefined({ dryRun }) })) {
     totals.add(session)
     await tell(context, session, options.watch === true)
   }
@@ -66,7 +69,7 @@ async function pass(context: Context, take: Take, sources: AsyncIterable<Source>
 async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean): Promise<void> {
   const { source, format, messages, recovered, damaged, skipped, healed, suspects, damage, note } = session
   if (onlyNew && messages === 0) return
-  await out.result(importedFields(session), (colours) => {
+  await out.result(importedCodec.encode(session), (colours) => {
     const counts = [
       count(messages, 'message'),
       ...(skipped > 0 ? [`${skipped} there already`] : []),

@@ -1,8 +1,9 @@
 /** `list`: the sessions of a store. Those that cannot be read are among them, flagged. */
+
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { SessionInfo } from '../session/info.ts'
 import type { ListOptions } from '../store/list.ts'
-import { sessionFields } from '../wire/sessions.ts'
-import { given } from './arguments.ts'
+import { sessionCodec } from '../wire/sessions.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import { plural } from './plural.ts'
@@ -13,7 +14,7 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
   const { out } = context
   const store = await context.read()
   const { query, tag, owner, workspace, parent, deleted, order, limit, cursor: begin } = options
-  const wanted = given({
+  const wanted = withoutUndefined({
     query,
     tag,
     owner,
@@ -63,6 +64,6 @@ export async function list(context: Context, _: [], options: Omit<ListOptions, '
 
 /** What a list is looked at for; all there is to know of one session is a longer story. */
 function fieldsOf(info: SessionInfo): object {
-  const { session_id, title, message_count, total_message_count, updated_at, tags, parent, parent_kind, status } = sessionFields(info)
+  const { session_id, title, message_count, total_message_count, updated_at, tags, parent, parent_kind, status } = sessionCodec.encode(info)
   return { session_id, title, message_count, total_message_count, updated_at, tags, parent, parent_kind, status }
 }

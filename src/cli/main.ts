@@ -42,6 +42,8 @@ async function start(spec: CommandSpec, args: readonly unknown[], options: Reado
   try {
     const run = await spec.load()
     await run(context, args as never, options as never)
+  } catch (error) {
+    throw context.explained(error)
   } finally {
     await context.close()
   }

@@ -1,17 +1,18 @@
 /** `memories`: what is known of an owner, from all sessions; with words, those that match them, the best first. */
-import { memoryFields } from '../wire/tasks.ts'
-import { given } from './arguments.ts'
+
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { memoryCodec } from '../wire/tasks.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
 
 export async function memories(context: Context, [words]: [string[]], { owner }: { readonly owner?: string }): Promise<void> {
   const { out } = context
   const query = words.length === 0 ? undefined : words.join(' ')
-  const wanted = await (await context.read()).memories(given({ owner, query }))
+  const wanted = await (await context.read()).memories(withoutUndefined({ owner, query }))
   const now = Date.now()
   await out.results(
     wanted,
-    memoryFields,
+    memoryCodec.encode,
     [
       { title: 'CATEGORY' },
       { title: 'MEMORY', shrinks: true },

@@ -1,10 +1,10 @@
 /** A stored message as people see it. */
-import type { StoredMessage } from '../store/messages/stored-message.ts'
+import type { KeptMessage } from '../store/messages/stored-message.ts'
 import type { Output } from './output.ts'
 import { readable, roleOf } from './readable.ts'
 import { inBlock, inLine, relativeTime } from './terminal.ts'
 
-type Shown = Pick<StoredMessage, 'id' | 'at' | 'archive' | 'message'>
+type Shown = Pick<KeptMessage, 'id' | 'at' | 'archive' | 'message'>
 
 export function messageText({ id, at, archive, message }: Shown, colours: Output['colours']): string {
   const facts = `${relativeTime(at, Date.now())}  ${inLine(id)}${archive === null ? '' : `  archive ${archive}`}`

@@ -1,5 +1,5 @@
 /** `new`: creates a session. */
-import { given } from './arguments.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
 
@@ -11,10 +11,10 @@ interface Options {
   readonly parent?: string
 }
 
-export async function create(context: Context, [id]: [string?], options: Options): Promise<void> {
+export async function newSession(context: Context, [id]: [string?], options: Options): Promise<void> {
   const { title, tag: tags, owner, workspace, parent } = options
   const store = await context.write()
-  const session = await store.create(given({ id, title, tags, owner, workspace, parent }))
+  const session = await store.create(withoutUndefined({ id, title, tags, owner, workspace, parent }))
   const version = await session.version()
   await context.out.result({ session_id: session.id, version }, () => inLine(session.id))
 }

@@ -33,7 +33,7 @@ export function makeProgram({ words, version, start, complain }: ProgramOptions)
 function wanted(words: readonly string[]): readonly CommandSpec[] {
   const valued = GLOBAL_OPTIONS.filter(({ flags }) => flags.includes('<')).map(({ flags }) => flags.split(' ')[0])
   const name = words.find((word, index) => !word.startsWith('-') && !valued.includes(words[index - 1]))
-  const called = COMMANDS.filter((spec) => spec.name === name)
+  const called = COMMANDS.filter((spec) => spec.name === name || spec.alias === name)
   return called.length === 1 ? called : COMMANDS
 }
 
@@ -44,6 +44,7 @@ function addCommand(program: Command, spec: CommandSpec, start: Start): void {
     .helpOption('--help', 'print this help')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError(`Run \`holdfast ${spec.name} --help\` to see how it is used.`)
+  if (spec.alias !== undefined) command.alias(spec.alias)
   if (spec.dashes === true) command.allowUnknownOption()
   for (const { word, about, choices, parse } of spec.words) {
     const argument = new Argument(word, about)

@@ -1,6 +1,8 @@
 /** `quota`: how much a space may hold and add, or a key of a server; and `retention`: how long a space keeps things. */
-import { quotaFields, retentionFields } from '../wire/operations.ts'
-import { given, wrongUsage } from './arguments.ts'
+
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { quotaUsageCodec, retentionCodec } from '../wire/operations.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 
 interface Options {
@@ -12,14 +14,16 @@ interface Options {
 }
 
 export async function quota(context: Context, _: [], { sessions, bytes, messagesPerMinute, key, clear = false }: Options): Promise<void> {
-  const wanted = given({ sessions, bytes, messagesPerMinute })
+  const wanted = withoutUndefined({ sessions, bytes, messagesPerMinute })
   const isSetting = Object.keys(wanted).length > 0
   if (clear && isSetting) throw wrongUsage('Set limits, or clear them; not both.')
   const store = await (isSetting || clear ? context.write() : context.read())
   // What is not named stays as it is.
-  const kept = isSetting ? await store.quota(given({ key })) : {}
-  const told = await (isSetting || clear ? store.setQuota({ ...kept, ...wanted }, given({ key })) : store.quota(given({ key })))
-  const fields = { ...quotaFields(told), used: await store.quotaUsage(given({ key })) }
+  const kept = isSetting ? await store.quota(withoutUndefined({ key })) : {}
+  const told = await (isSetting || clear
+    ? store.setQuota({ ...kept, ...wanted }, withoutUndefined({ key }))
+    : store.quota(withoutUndefined({ key })))
+  const fields = quotaUsageCodec.encode({ ...told, used: await store.quotaUsage(withoutUndefined({ key })) })
   const { used } = fields
   const shown = (limit: number | null, of?: number): string => `${of === undefined ? '' : `${of} of `}${limit ?? 'any number'}`
   await context.out.result(
@@ -37,13 +41,13 @@ interface RetentionOptions {
 }
 
 export async function retention(context: Context, _: [], { idle, archives, deleted, clear = false }: RetentionOptions): Promise<void> {
-  const wanted = given({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
+  const wanted = withoutUndefined({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
   const isSetting = Object.keys(wanted).length > 0
   if (clear && isSetting) throw wrongUsage('Set times, or clear them; not both.')
   const store = await (isSetting || clear ? context.write() : context.read())
   const kept = isSetting ? await store.retention() : {}
   const told = await (isSetting || clear ? store.setRetention({ ...kept, ...wanted }) : store.retention())
-  await context.out.result(retentionFields(told), () =>
+  await context.out.result(retentionCodec.encode(told), () =>
     [
       `idle sessions: ${lasting(told.deleteIdleAfterMs, 'deleted')}`,
       `messages of archives: ${lasting(told.dropArchivesAfterMs, 'erased')}`,

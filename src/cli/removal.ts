@@ -1,7 +1,8 @@
 /** `delete`, `restore`, `purge`, `expire` and `erase`. Only the last three destroy, and nothing is destroyed by itself. */
 import type { HoldfastError } from '../errors.ts'
-import { erasedFields, expiredFields, purgedFields } from '../wire/operations.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { erasedCodec, expiredCodec, purgedCodec } from '../wire/operations.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -31,7 +32,7 @@ export async function purge(context: Context, _: [], { olderThan, dryRun = false
   let [purged, kept, failed, freed] = [0, 0, 0, 0]
   for await (const one of store.purge({ olderThanMs: olderThan, dryRun })) {
     const { session, deletedAt, action, freedBytes, error } = one
-    const fields = purgedFields(one, dryRun)
+    const fields = purgedCodec.encode({ ...one, dryRun })
     const verbs = {
       kept: 'kept, a fork reaches it',
       failed: `cannot be purged${because(error)}`,
@@ -60,7 +61,7 @@ interface ExpireOptions {
 export async function expire(context: Context, _: [], { idle, archives, deleted, dryRun = false }: ExpireOptions): Promise<void> {
   const { out, signal } = context
   const store = await context.read()
-  const limits = given({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
+  const limits = withoutUndefined({ deleteIdleAfterMs: idle, dropArchivesAfterMs: archives, purgeDeletedAfterMs: deleted })
   let [count, failed] = [0, 0]
   for await (const one of store.expire({ ...limits, dryRun })) {
     const { session, action, since, archive, error } = one
@@ -68,7 +69,7 @@ export async function expire(context: Context, _: [], { idle, archives, deleted,
     const reasons: Partial<Record<typeof action, string>> = { kept: 'kept, a fork reaches it', failed: `cannot go${because(error)}` }
     const verb = reasons[action] ?? (dryRun ? `would be ${action}` : action)
     const when = since === '' ? '' : `since ${relativeTime(since, Date.now())}  `
-    await out.result(expiredFields(one, dryRun), (colours) => `${inLine(session)}  ${colours.dim(when)}${what}${inLine(verb)}`)
+    await out.result(expiredCodec.encode({ ...one, dryRun }), (colours) => `${inLine(session)}  ${colours.dim(when)}${what}${inLine(verb)}`)
     if (action === 'failed') failed++
     else if (action !== 'kept') count++
     if (signal.aborted) break
@@ -100,7 +101,7 @@ export async function erase(context: Context, [id, message]: [string?, string?],
     else done++
     const verb = action === 'failed' ? `cannot be erased${because(error)}` : dryRun ? `would be ${action}` : action
     await out.result(
-      erasedFields(one, dryRun),
+      erasedCodec.encode({ ...one, dryRun }),
       (colours) => `${inLine(session)}  ${inLine(verb)}${colours.dim(messages > 0 ? `  ${messages} messages` : '')}`,
     )
     if (signal.aborted) break
@@ -108,7 +109,7 @@ export async function erase(context: Context, [id, message]: [string?, string?],
   sumUp(out, `${done} sessions of "${owner}" ${dryRun ? 'would be erased' : 'erased'}`, failed)
 }
 
-/** A server does not tell why; `doctor` does. */
+/** A server says why only of an erasure; otherwise `doctor` does. */
 function because(error: HoldfastError | undefined): string {
   return error === undefined ? '' : `: ${error.message}`
 }

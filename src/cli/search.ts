@@ -1,8 +1,9 @@
 /** `search`: full text over messages, titles, summaries and memories, with the hits marked. */
-import type { StoreApi } from '../client/api.ts'
+
+import { withoutUndefined } from '../server/without-undefined.ts'
+import type { StoreApi } from '../store/api/store-api.ts'
 import type { SearchHit, SearchOptions, SearchResult } from '../store/search.ts'
-import { hitFields } from '../wire/search.ts'
-import { given } from './arguments.ts'
+import { hitCodec } from '../wire/search.ts'
 import { withCatalogProgress } from './catalog-progress.ts'
 import type { Context } from './context.ts'
 import { warnOfDamage } from './damage.ts'
@@ -16,10 +17,10 @@ export async function search(
 ): Promise<void> {
   const { out } = context
   const store = await context.read()
-  const searching = searchAll(context, store, words.join(' '), given({ session, role, from, to, limit }))
+  const searching = searchAll(context, store, words.join(' '), withoutUndefined({ session, role, from, to, limit }))
   const { hits, lag, damage } = await withCatalogProgress(context, store, searching)
   const now = Date.now()
-  for (const hit of hits) await out.result(hitFields(hit), (colours) => lineOf(hit, colours, now))
+  for (const hit of hits) await out.result(hitCodec.encode(hit), (colours) => lineOf(hit, colours, now))
   if (lag !== null) {
     out.warn(`The text of ${lag.sessions} sessions is not indexed yet and was not searched. Try again in a moment.`, {
       sessions: lag.sessions,

@@ -1,12 +1,13 @@
 /** `serve`: the store over HTTP, with the worker inside, until it is told to stop. What it logs goes to standard error, a line of JSON each. */
 import { hash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Server } from '../server/server.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { growSlowly } from './grow-slowly.ts'
+import { readServerKey, writeServerKey } from './server-key.ts'
 
 interface Options {
   readonly host: string
@@ -19,6 +20,7 @@ interface Options {
   readonly migrate: boolean
   readonly allowHost?: readonly string[]
   readonly allowOrigin?: readonly string[]
+  readonly descriptors?: number
 }
 
 /** A server stays under 300 MB also if thousands of sessions are in use, one after the other; what it lets go of, it reads again. */
@@ -43,6 +45,7 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     indexInClear = false,
     allowHost: hosts,
     allowOrigin: origins,
+    descriptors,
   } = options
   if (port > 65_535) throw wrongUsage(`--port goes up to 65535; got ${port}.`)
   // Many sessions sync at once, each in a thread of its own: with four of them, one waits for the others' disk.
@@ -57,25 +60,35 @@ export async function serve(context: Context, _: [], options: Options): Promise<
     import('../server/metered-engine.ts'),
   ])
   const metrics = new Metrics()
+  const keyFile = keyFileOf(context)
+  const kept = auth ? readServerKey(keyFile) : undefined
   const { encryption } = context
   if (indexInClear && encryption === undefined) throw wrongUsage('--index-in-clear goes with a master key.')
-  const sealed = encryption === undefined ? {} : { encryption: { ...encryption, indexInClear } }
+  const encrypted = encryption === undefined ? {} : { encryption: { ...encryption, indexInClear } }
   const store = await context.local({
     wrap: (engine) => new MeteredEngine(new BatchedHints(engine), metrics),
-    limits: LIMITS,
+    limits: { ...LIMITS, ...withoutUndefined({ descriptors }) },
     redact,
     migrate,
     quotas: (limit, of) => metrics.quotaRefused(limit, of),
-    ...sealed,
+    ...encrypted,
   })
   if (store === undefined) throw wrongUsage('A server serves a store, not another server. Name a directory.')
   const { log, close: closeLog } = openLog(out.quiet ? 'warn' : 'info')
-  const server = await HttpServer.start(store, { host, port, auth, worker, log, metrics, ...given({ hosts, origins, mcpWrite }) })
+  const server = await HttpServer.start(store, {
+    host,
+    port,
+    auth,
+    worker,
+    log,
+    metrics,
+    ...withoutUndefined({ hosts, origins, mcpWrite }),
+  })
   context.beforeClosing(async () => {
     await server.stop()
     closeLog()
   })
-  const link = auth ? await readyLink(context, server) : server.url
+  const link = auth ? await readyLink(server, keyFile, kept) : server.url
   const { url } = server
   await out.result({ url, pid: process.pid, ready_link: link }, () => link)
   out.note(
@@ -89,21 +102,9 @@ export async function serve(context: Context, _: [], options: Options): Promise<
   })
 }
 
-/** The key is made on the first start, and kept in a file that only its owner may read. */
-async function readyLink(context: Context, server: Server): Promise<string> {
-  const file = keyFileOf(context)
-  const kept = keptIn(file)
+/** The key is made on the first start, and again after it was revoked. */
+async function readyLink(server: Server, file: string, kept: string | undefined): Promise<string> {
   const { key, record } = await server.localKey(kept)
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (key !== kept) writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  if (key !== kept) writeServerKey(file, key)
   return server.readyLink(record)
-}
-
-function keptIn(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    // None was made yet, or it was taken away: another one is made.
-    return undefined
-  }
 }

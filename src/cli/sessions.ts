@@ -1,9 +1,9 @@
 /** Sessions of a store, over as many pages as it takes. */
 
 import { comparePlaces, placeOf } from '../catalog/list-order.ts'
-import type { StoreApi } from '../client/api.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionInfo } from '../session/info.ts'
+import type { StoreApi } from '../store/api/store-api.ts'
 import type { ListOptions, ListPage } from '../store/list.ts'
 
 /** As many as were asked for, or all. A page of the store may hold fewer. */

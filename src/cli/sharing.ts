@@ -1,6 +1,7 @@
 /** `share`, `shares` and `unshare`: a token lets its holder read a session as it was when it was shared. */
-import { sharedFields, shareFields } from '../wire/sessions.ts'
-import { given } from './arguments.ts'
+
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { newShareCodec, shareCodec } from '../wire/sessions.ts'
 import type { Context } from './context.ts'
 import { relativeTime } from './terminal.ts'
 
@@ -12,8 +13,8 @@ interface ShareOptions {
 export async function share(context: Context, [id]: [string], { expires, redact }: ShareOptions): Promise<void> {
   const session = (await context.write()).session(id)
   const expiresAt = expires === undefined ? undefined : new Date(Date.now() + expires)
-  const granted = await session.share(given({ expiresAt, redact }))
-  const { duplicate: _, ...fields } = sharedFields(id, granted, expiresAt)
+  const granted = await session.share(withoutUndefined({ expiresAt, redact }))
+  const { duplicate: _, ...fields } = newShareCodec.encode({ session: id, ...granted, expiresAt: expiresAt?.toISOString() ?? null })
   await context.out.result(fields, () => granted.token)
   const until =
     expiresAt === undefined ? 'until it is revoked' : `for ${relativeTime(expiresAt.toISOString(), Date.now()).replace('in ', '')}`
@@ -27,7 +28,7 @@ export async function shares(context: Context, [id]: [string]): Promise<void> {
   const now = Date.now()
   await out.results(
     granted,
-    (one) => ({ session_id: id, ...shareFields(one) }),
+    (one) => ({ session_id: id, ...shareCodec.encode(one) }),
     [{ title: 'SHARE', shrinks: true }, { title: 'MESSAGES', align: 'right' }, { title: 'GRANTED' }, { title: 'EXPIRES' }],
     (one) => [
       one.id,

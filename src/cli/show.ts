@@ -1,13 +1,14 @@
 /** `show`: the messages of a session, oldest first; with --follow also those that come. */
 
-import type { SessionApi } from '../client/api.ts'
 import { shellWord } from '../journal/command-words.ts'
 import { LIMITS } from '../record/limits.ts'
+import type { JsonObject } from '../record/record.ts'
+import type { SessionApi } from '../store/api/session-api.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { Change } from '../store/messages/follow.ts'
-import type { StoredMessage } from '../store/messages/stored-message.ts'
+import type { KeptMessage } from '../store/messages/stored-message.ts'
 import { distinctPlaces } from '../wire/damage.ts'
-import { messageFields } from '../wire/messages.ts'
+import { messageCodec } from '../wire/messages.ts'
 import type { Context } from './context.ts'
 import { warnOfDamage } from './damage.ts'
 import { messageText } from './message-text.ts'
@@ -22,7 +23,7 @@ interface Options {
 
 export async function show(context: Context, [id]: [string], options: Options): Promise<void> {
   const { out, signal } = context
-  const session = (await context.read()).session(id)
+  const session = (await context.read()).session<JsonObject>(id)
   // Followed from before the first page is read, so that nothing falls between them; what is in both is shown once.
   const changes = options.follow === true ? session.follow({ signal }) : undefined
   const coming = changes?.next()
@@ -50,7 +51,11 @@ export async function show(context: Context, [id]: [string], options: Options): 
 }
 
 /** All of them, in pages from the first one on. */
-async function* all(session: SessionApi, { before, archived = false }: Options, damage: DamagedPlace[]): AsyncGenerator<StoredMessage> {
+async function* all(
+  session: SessionApi<JsonObject>,
+  { before, archived = false }: Options,
+  damage: DamagedPlace[],
+): AsyncGenerator<KeptMessage> {
   // Whether there is such a message is told before anything is printed.
   if (before !== undefined) await session.messages({ before, archived, limit: 1 })
   for (let after: string | undefined; ; ) {
@@ -69,12 +74,17 @@ async function* all(session: SessionApi, { before, archived = false }: Options, 
 
 /** The last ones. They are read from the end, and may be more than a page. */
 async function* newest(
-  session: SessionApi,
+  session: SessionApi<JsonObject>,
   limit: number,
   { before: end, archived = false }: Options,
   damage: DamagedPlace[],
-): AsyncGenerator<StoredMessage> {
-  const pages: (readonly StoredMessage[])[] = []
+): AsyncGenerator<KeptMessage> {
+  if (limit === 0) {
+    // A session that does not exist is refused in any case.
+    await session.info()
+    return
+  }
+  const pages: (readonly KeptMessage[])[] = []
   let before = end
   for (let left = limit; ; ) {
     const where = before === undefined ? {} : { before }
@@ -117,7 +127,12 @@ async function report(out: Output, id: string, damaged: boolean, damage: readonl
   out.warn(`${what}. Run \`holdfast doctor ${shellWord(id)}\` to see where.`, { session_id: id, missing })
 }
 
-async function printChange({ out }: Context, session: SessionApi, change: Change, shown: ReadonlySet<string>): Promise<void> {
+async function printChange(
+  { out }: Context,
+  session: SessionApi<JsonObject>,
+  change: Change<JsonObject>,
+  shown: ReadonlySet<string>,
+): Promise<void> {
   for (const { id, message } of change.messages) {
     if (!shown.has(id)) await print(out, { id, at: change.at, archive: null, message })
   }
@@ -133,6 +148,6 @@ async function printChange({ out }: Context, session: SessionApi, change: Change
   } else if (change.type === 'session.deleted') out.note('The session was deleted.')
 }
 
-async function print(out: Output, message: Parameters<typeof messageFields>[0]): Promise<void> {
-  await out.result(messageFields(message), (colours) => messageText(message, colours))
+async function print(out: Output, message: Parameters<typeof messageCodec.encode>[0]): Promise<void> {
+  await out.result(messageCodec.encode(message), (colours) => messageText(message, colours))
 }

@@ -1,8 +1,8 @@
 /** `status`: how a store is: what is in it, what it takes, whether its disk keeps the promises, and what waits. */
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { keepsAppendOrder } from '../engines/files/append-order.ts'
 import { nodeDisk } from '../engines/files/node-disk.ts'
-import { keepsPromise } from '../engines/files/promise.ts'
 import { FORMAT_VERSION } from '../record/record.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
@@ -60,7 +60,7 @@ export async function status(context: Context): Promise<void> {
 async function diskOf(directory: string) {
   const [system, space] = [await nodeDisk.fileSystem(directory).catch(() => undefined), await statfs(directory).catch(() => undefined)]
   const free = space === undefined ? null : space.bavail * space.bsize
-  const kept = system === undefined ? null : keepsPromise(system.type)
+  const kept = system === undefined ? null : keepsAppendOrder(system.type)
   const disk = { free_bytes: free, file_system: system?.type ?? null, mount: system?.mount ?? null, keeps_promises: kept }
   return { bytes: await sizesOf(directory), disk }
 }

@@ -1,6 +1,6 @@
 /** A task as people see it. */
-import type { TaskInfo } from '../store/tasks.ts'
-import { taskFields } from '../wire/tasks.ts'
+import type { TaskInfo } from '../store/task-info.ts'
+import { taskCodec } from '../wire/tasks.ts'
 import type { Output } from './output.ts'
 import { inLine, relativeTime } from './terminal.ts'
 
@@ -16,7 +16,7 @@ export async function printTasks(out: Output, tasks: readonly TaskInfo[]): Promi
   const { colours } = out
   await out.results(
     tasks,
-    (task) => taskFields(task),
+    taskCodec.encode,
     [
       { title: 'TASK' },
       { title: 'SESSION', shrinks: true },

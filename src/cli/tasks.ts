@@ -1,7 +1,9 @@
 /** `tasks` and `task`: what became of commits, and what to begin again. */
+
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { TaskStatus } from '../session/state.ts'
-import { taskFields } from '../wire/tasks.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { taskCodec } from '../wire/tasks.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { printTasks, taskLine } from './task-lines.ts'
 
@@ -19,7 +21,7 @@ export async function tasks(context: Context, [word]: [string?], options: Option
   if (since !== undefined || rate !== undefined) throw wrongUsage('--since and --rate go with `tasks retry`.')
   if (word !== undefined && session !== undefined) throw wrongUsage('Name the session once: as a word, or with --session.')
   const store = await context.read()
-  const found = await store.tasks(given({ session: word ?? session, status, limit }))
+  const found = await store.tasks(withoutUndefined({ session: word ?? session, status, limit }))
   await printTasks(context.out, found)
   if (found.length === 0) context.out.note('No tasks.')
 }
@@ -35,9 +37,9 @@ async function retryAll(context: Context, { session, status, limit, since, rate 
   const progress = out.progress()
   let count = 0
   const from = since === undefined ? undefined : new Date(Date.now() - since)
-  for await (const info of store.retryTasks(given({ status, session, rate, since: from }))) {
+  for await (const info of store.retryTasks(withoutUndefined({ status, session, rate, since: from }))) {
     count++
-    await out.result(taskFields(info), () => taskLine(info))
+    await out.result(taskCodec.encode(info), () => taskLine(info))
     progress.update(`${count} tasks begun again`)
     if (signal.aborted) return
   }
@@ -51,5 +53,5 @@ export async function task(context: Context, [id, action]: [string, ('retry' | '
   if (action === 'retry') await found.retry()
   if (action === 'cancel') await found.cancel()
   const info = await found.info()
-  await context.out.result(taskFields(info), () => taskLine(info))
+  await context.out.result(taskCodec.encode(info), () => taskLine(info))
 }

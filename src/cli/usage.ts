@@ -1,8 +1,8 @@
 /** `usage`: what calls to models took, of one session or of all. */
 
-import type { StoreApi } from '../client/api.ts'
 import type { Usage } from '../session/state.ts'
-import { usageFields } from '../wire/operations.ts'
+import type { StoreApi } from '../store/api/store-api.ts'
+import { usageCodec } from '../wire/operations.ts'
 import type { Context } from './context.ts'
 
 export async function usage(context: Context, [id]: [string?]): Promise<void> {
@@ -11,7 +11,7 @@ export async function usage(context: Context, [id]: [string?]): Promise<void> {
   const used = id === undefined ? await totalOf(context, store) : await store.session(id).usage()
   await out.results(
     used,
-    (one) => ({ ...(id === undefined ? {} : { session_id: id }), ...usageFields(one) }),
+    (one) => ({ ...(id === undefined ? {} : { session_id: id }), ...usageCodec.encode(one) }),
     [
       { title: 'MODEL', shrinks: true },
       { title: 'CALLS', align: 'right' },

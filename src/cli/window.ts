@@ -1,9 +1,11 @@
 /** `context`: what would be sent to a model, within a budget of tokens. */
-import type { Format } from '../message/formats.ts'
+
+import type { Format } from '../message/shapes.ts'
+import type { JsonObject } from '../record/record.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
 import type { Window } from '../store/messages/window.ts'
 import { damageField } from '../wire/damage.ts'
-import { windowFields } from '../wire/tasks.ts'
-import { given } from './arguments.ts'
+import { windowCodec } from '../wire/tasks.ts'
 import type { Context } from './context.ts'
 import { warnOfDamage } from './damage.ts'
 import { indented } from './message-text.ts'
@@ -20,7 +22,7 @@ export async function window(context: Context, [id]: [string], { budget, format,
   const { out } = context
   const session = (await context.read()).session(id)
   const dialect = format === 'text' ? undefined : format
-  const made = await session.window(given({ budget, format: dialect, recall }))
+  const made = await session.window(withoutUndefined({ budget, format: dialect, recall }))
   if (out.json) await out.result({ ...fieldsOf(made), ...(format === 'text' ? { text: textOf(made) } : {}) })
   // Whoever names the shape of a provider wants what can be sent to it: the messages, and nothing around them.
   else if (dialect !== undefined) for (const message of made.messages) await out.text(`${jsonLine(message)}\n`)
@@ -31,19 +33,19 @@ export async function window(context: Context, [id]: [string], { budget, format,
 }
 
 /** Without what tells where each message comes from: that stands in the messages of `show`. */
-function fieldsOf(made: Window): object {
-  const { origins: _, ...fields } = windowFields(made)
+function fieldsOf(made: Window<object>): object {
+  const { origins: _, ...fields } = windowCodec.encode(made)
   return { ...fields, ...damageField(made.damage) }
 }
 
-function textOf({ overview, abstracts, recalled, messages }: Window): string {
+function textOf({ overview, abstracts, recalled, messages }: Window<object>): string {
   const parts = [
     ...(abstracts.length === 0
       ? []
       : [`earlier\n${indented(abstracts.map(({ archive, abstract }) => `${archive}: ${abstract}`).join('\n'))}`]),
     ...(overview === null ? [] : [`overview\n${indented(overview)}`]),
     ...(recalled.length === 0 ? [] : [`recalled\n${indented(recalled.map(({ text }) => text).join('\n'))}`]),
-    ...messages.map((message) => `${inLine(roleOf(message))}\n${indented(readable(message))}`),
+    ...(messages as readonly JsonObject[]).map((message) => `${inLine(roleOf(message))}\n${indented(readable(message))}`),
   ]
   return parts.length === 0 ? '' : parts.join('\n')
 }

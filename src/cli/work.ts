@@ -1,7 +1,8 @@
 /** `work`: a worker in the foreground, until it is interrupted; with --once, until nothing is left to do. */
 import { type Attempt, Worker } from '../commit/worker.ts'
-import { taskFields } from '../wire/tasks.ts'
-import { given, wrongUsage } from './arguments.ts'
+import { withoutUndefined } from '../server/without-undefined.ts'
+import { taskCodec } from '../wire/tasks.ts'
+import { wrongUsage } from './arguments.ts'
 import type { Context } from './context.ts'
 import { taskLine } from './task-lines.ts'
 
@@ -20,11 +21,11 @@ export async function work(context: Context, _: [], { concurrency, once }: Optio
     if (signal.aborted) return
     const info = await (await store.in(space).task(task)).info()
     // For people too it is news, and no result: the archives are.
-    if (out.json && status !== 'pending') await out.result(taskFields(info))
+    if (out.json && status !== 'pending') await out.result(taskCodec.encode(info))
     else out.note(status === 'pending' ? `${taskLine(info)} It is tried again.` : taskLine(info))
   }
   const worker = new Worker(store, {
-    ...given({ concurrency }),
+    ...withoutUndefined({ concurrency }),
     onAttempt: (attempt) => {
       // One after the other. A session that was deleted meanwhile has nothing to tell, and a store that fails is told of by the worker.
       told = told.then(() => tell(attempt)).catch(() => undefined)

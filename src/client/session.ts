@@ -1,39 +1,53 @@
 /** A session at a server. A handle is cheap and holds nothing. Methods are those of the library, with the same promises. */
 import { HoldfastError } from '../errors.ts'
+import type { Format, Message, WindowMessage } from '../message/shapes.ts'
+import { parseCursor } from '../session/change-cursor.ts'
 import type { RevertTarget } from '../session/decide.ts'
 import type { SessionInfo } from '../session/info.ts'
 import type { Entry } from '../session/records.ts'
 import type { Usage } from '../session/state.ts'
+import type { DescribeOptions, ForkOptions } from '../store/api/branches-api.ts'
+import type { SessionApi } from '../store/api/session-api.ts'
+import type { CommittedApi } from '../store/api/task-api.ts'
 import type { DamagedPlace, DamageReport } from '../store/damage/damage.ts'
-import type { TreeNode } from '../store/family.ts'
 import type { WriteOptions, Written } from '../store/handle.ts'
+import type { Appended, AppendOptions } from '../store/messages/append.ts'
 import type { StoredEntry } from '../store/messages/entries.ts'
 import type { Change, FollowOptions } from '../store/messages/follow.ts'
 import type { RecordPage, RecordPageOptions } from '../store/messages/record-page.ts'
+import type { ReplaceOptions } from '../store/messages/replace.ts'
 import type { StoredMessage } from '../store/messages/stored-message.ts'
 import type { MessageRecord, Page, PageOptions } from '../store/messages/transcript.ts'
 import type { LastTurn, Window, WindowOptions } from '../store/messages/window.ts'
-import type { Appended, AppendOptions, DescribeOptions, ForkOptions } from '../store/session.ts'
 import type { Shared, ShareOptions } from '../store/sharing/shares.ts'
-import type { ArchiveInfo, CommitOptions } from '../store/tasks.ts'
-import { type AcceptedFields, DAMAGE_HEADER, damageIn, placeOf } from '../wire/damage.ts'
-import { type AppendedFields, type BatchFields, type PageFields, type StoredFields, storedMessage } from '../wire/messages.ts'
-import { archiveName, archiveNumber } from '../wire/names.ts'
-import { type TurnFields, turnOf, type UsageFields, usageOf, type WrittenFields } from '../wire/operations.ts'
-import { damageInTree, type SessionFields, type SharedFields, sessionInfo, type TreeFields, treeNode } from '../wire/sessions.ts'
-import { archiveInfo, type CommitFields, type WholeArchiveFields, type WindowFields, windowOf } from '../wire/tasks.ts'
-import type { CommittedApi, SessionApi } from './api.ts'
+import type { ArchiveInfo, ArchivePageOptions, CommitOptions } from '../store/task-info.ts'
+import type { TreeOptions, TreePage } from '../store/tree.ts'
+import { list, type WireOf } from '../wire/codec.ts'
+import { acceptedDamageCodec, DAMAGE_HEADER, damageIn, damageReportCodec } from '../wire/damage.ts'
+import { appendedCodec, batchCodec, messageRecordCodec, pageCodec, recordPageCodec, storedMessageCodec } from '../wire/messages.ts'
+import { archiveName } from '../wire/names.ts'
+import { entryCodec, turnCodec, usageCodec, writtenCodec } from '../wire/operations.ts'
+import { createdCodec, damageInTree, newShareCodec, sessionCodec, treePageCodec } from '../wire/sessions.ts'
+import { commitCodec, storedArchiveCodec, wholeArchiveCodec, windowCodec } from '../wire/tasks.ts'
+import { type Decode, withDamage } from './answer.ts'
 import { descriptionFields } from './description.ts'
 import { changesIn, follow } from './follow.ts'
+import { pathOf, segmentOf } from './path.ts'
 import { RemoteTask } from './task.ts'
-import type { Asked, Got, Transport } from './transport.ts'
+import type { Asked, Transport } from './transport.ts'
 
 /** What a session has before it is there. */
 const ABSENT_VERSION = '0-00000000'
 /** What a server takes as a plain batch. */
 const BATCH_MESSAGES = 100
 
-export class RemoteSession implements SessionApi {
+/**
+ * One session at a server. `remote.session(id)` returns it.
+ *
+ * @example
+ * await remote.session('support-42').append({ role: 'user', content: 'Hello' })
+ */
+export class RemoteSession<M extends object = Message> implements SessionApi<M> {
   readonly id: string
   readonly #transport: Transport
   readonly #path: string
@@ -44,10 +58,10 @@ export class RemoteSession implements SessionApi {
   constructor(transport: Transport, id: string) {
     this.#transport = transport
     this.id = id
-    this.#path = `/sessions/${encodeURIComponent(id)}`
+    this.#path = pathOf`/sessions/${id}`
   }
 
-  async append(message: object | readonly object[], options: AppendOptions = {}): Promise<Appended> {
+  async append(message: M | readonly M[], options: AppendOptions = {}): Promise<Appended> {
     const { ids, parent, entries, key, expect, chain } = options
     if (chain !== undefined)
       throw new TypeError('Appends that are under way together have no order at a server: append one after the other.')
@@ -55,59 +69,51 @@ export class RemoteSession implements SessionApi {
     const messages = Array.isArray(message) ? message : [message]
     if (ids === 'new' || parent === null || entries !== undefined || messages.length > BATCH_MESSAGES) {
       const body = { messages, ids: idFields(ids), parent, entries }
-      const result = await this.#ask<BatchFields>('POST', '/messages/group', { ...write, body })
-      return { ...counts(result), ids: result.message_ids, id: result.message_id }
+      return this.#ask('POST', '/messages/group', batchCodec.decode, { ...write, body })
     }
-    if (!Array.isArray(message)) {
-      const result = await this.#ask<AppendedFields>('POST', '/messages', {
-        ...write,
-        query: { parent, message_id: ids?.[0] },
-        body: message,
-      })
-      return { ...counts(result), ids: [result.message_id], id: result.message_id }
+    if (!Array.isArray(message) && (ids === undefined || ids.length === 1)) {
+      const asked = { ...write, query: { parent, message_id: ids?.[0] }, body: message }
+      return this.#ask('POST', '/messages', appendedCodec.decode, asked)
     }
-    const body = { messages, ids: idFields(ids) }
-    const result = await this.#ask<BatchFields>('POST', '/messages/batch', { ...write, query: { parent }, body })
-    return { ...counts(result), ids: result.message_ids, id: result.message_id }
+    const asked = { ...write, query: { parent }, body: { messages, ids: idFields(ids) } }
+    return this.#ask('POST', '/messages/batch', batchCodec.decode, asked)
   }
 
   replaceTail(
-    last: readonly object[],
-    messages: readonly object[],
+    last: readonly M[],
+    messages: readonly M[],
     { ids, key, expect }: WriteOptions & Pick<AppendOptions, 'ids'> = {},
   ): Promise<Written> {
     return this.#write('POST', '/messages/replace-tail', { key, expect, body: { last, messages, ids: idFields(ids) } })
   }
 
-  replace(id: string, message: object, { old, key, expect }: WriteOptions & { readonly old?: object } = {}): Promise<Written> {
+  async replace(id: string, message: M, { old, key, expect }: ReplaceOptions<M> = {}): Promise<Written> {
     const body = { message, ...(old === undefined ? {} : { old }) }
-    return this.#write('PUT', `/messages/${encodeURIComponent(id)}`, { key, expect, body })
+    return this.#write('PUT', pathOf`/messages/${id}`, { key, expect, body })
   }
 
-  erase(id: string, { key, expect }: WriteOptions = {}): Promise<Written> {
-    return this.#write('DELETE', `/messages/${encodeURIComponent(id)}`, { key, expect })
+  async erase(id: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', pathOf`/messages/${id}`, { key, expect })
   }
 
-  async messages({ limit, before, after, depth, from, archived, branch }: PageOptions = {}): Promise<Page> {
+  async messages({ limit, before, after, depth, from, archived, branch }: PageOptions = {}): Promise<Page<M>> {
     const query = { limit, before, after, depth, from, branch, archived: archived === true ? 'include' : undefined }
-    const { result, damage } = await this.#read<PageFields>('/messages', { query })
-    return { messages: result.messages.map(storedMessage), more: result.more, damage }
+    const { messages, ...page } = await this.#read('/messages', pageCodec.decode, { query })
+    return { ...page, messages: typed<M>(messages) }
   }
 
-  async message(id: string): Promise<StoredMessage | undefined> {
-    return orUndefined('message_id', async () => storedMessage(await this.#ask<StoredFields>('GET', `/messages/${encodeURIComponent(id)}`)))
+  async message(id: string): Promise<StoredMessage<M> | undefined> {
+    const found = await orUndefined('message_id', () => this.#ask('GET', pathOf`/messages/${id}`, storedMessageCodec.decode))
+    return found === undefined ? undefined : typed<M>([found])[0]
   }
 
   async record(id: string): Promise<MessageRecord | undefined> {
-    type Fields = Omit<MessageRecord, 'session'> & { readonly session_id: string }
-    const path = `/messages/${encodeURIComponent(id)}/record`
-    const found = await orUndefined('message_id', () => this.#ask<Fields>('GET', path))
-    return found === undefined ? undefined : { session: found.session_id, position: found.position, record: found.record }
+    return orUndefined('message_id', () => this.#ask('GET', pathOf`/messages/${id}/record`, messageRecordCodec.decode))
   }
 
-  async revisions(id: string): Promise<StoredMessage[]> {
-    const path = `/messages/${encodeURIComponent(id)}/revisions`
-    return (await orUndefined('message_id', () => this.#ask<StoredFields[]>('GET', path)))?.map(storedMessage) ?? []
+  async revisions(id: string): Promise<StoredMessage<M>[]> {
+    const path = pathOf`/messages/${id}/revisions`
+    return typed<M>((await orUndefined('message_id', () => this.#ask('GET', path, list(storedMessageCodec).decode))) ?? [])
   }
 
   putEntries(entries: readonly Entry[], { key, expect }: WriteOptions = {}): Promise<Written> {
@@ -115,12 +121,12 @@ export class RemoteSession implements SessionApi {
   }
 
   async entry(channel: string, key: string): Promise<StoredEntry | undefined> {
-    const [entry] = await this.#ask<StoredEntry[]>('GET', '/entries', { query: { channel, key } })
+    const [entry] = await this.#ask('GET', '/entries', list(entryCodec).decode, { query: { channel, key } })
     return entry
   }
 
   async *entries(channel: string): AsyncGenerator<StoredEntry> {
-    yield* await this.#ask<StoredEntry[]>('GET', '/entries', { query: { channel } })
+    yield* await this.#ask('GET', '/entries', list(entryCodec).decode, { query: { channel } })
   }
 
   describe({ addTags, removeTags, ...description }: DescribeOptions, { key, expect }: WriteOptions = {}): Promise<Written> {
@@ -140,43 +146,46 @@ export class RemoteSession implements SessionApi {
     return this.#write('POST', '/undo', { key, expect, body: {} })
   }
 
-  fork({ at, ...options }: ForkOptions = {}): Promise<RemoteSession> {
+  fork({ at, ...options }: ForkOptions = {}): Promise<RemoteSession<M>> {
     return this.#createFork(options, { at })
   }
 
-  child(options: Omit<ForkOptions, 'at'> = {}): Promise<RemoteSession> {
+  child(options: Omit<ForkOptions, 'at'> = {}): Promise<RemoteSession<M>> {
     return this.#createFork(options, { child: true })
   }
 
-  async tree(): Promise<TreeNode> {
-    const { result, headers } = await this.#get<TreeFields>('/tree')
-    const root = treeNode(result)
-    // Where only the header counts them, they are reported for the tree as a whole.
-    return damageInTree(root).length > 0 ? root : { ...root, damage: damageIn({}, headers.get(DAMAGE_HEADER)) }
+  async tree({ limit, cursor }: TreeOptions = {}): Promise<TreePage> {
+    const decode = (answer: WireOf<typeof treePageCodec>, headers: Headers): TreePage => {
+      const root = { ...treePageCodec.decode(answer), cursor: headers.get('x-next-cursor') }
+      // Where only the header counts them, they are reported for the tree as a whole.
+      return damageInTree(root).length > 0 ? root : { ...root, damage: damageIn({}, headers.get(DAMAGE_HEADER)) }
+    }
+    return this.#ask('GET', '/tree', decode, { query: { limit, cursor: cursor ?? undefined } })
   }
 
   async commit({ keep, keepTurns, tokenBudget, key, expect }: CommitOptions = {}): Promise<CommittedApi> {
     const turns = { retention_mode: 'turn_budget', keep_recent_turn_count: keepTurns, retained_message_token_budget: tokenBudget }
     const body = keepTurns === undefined ? { keep_recent_count: keep } : turns
-    const result = await this.#ask<CommitFields>('POST', '/commit', { key, expect, body })
-    if (result.status === 'skipped' || result.task_id === null || result.archive_id === null) {
-      return { status: 'skipped', reason: result.reason ?? 'no_messages' }
-    }
-    const archive = archiveNumber(result.archive_id) ?? 0
-    const task = new RemoteTask(this.#transport, { id: result.task_id, session: this.id, archive })
-    return { status: 'accepted', task, archive, messageCount: result.archived_count, duplicate: result.duplicate }
+    const committed = await this.#ask('POST', '/commit', commitCodec.decode, { key, expect, body })
+    if (committed.status === 'skipped') return committed
+    const { id } = committed.task
+    return { ...committed, task: new RemoteTask(this.#transport, { id, session: this.id, archive: committed.archive }) }
   }
 
   async archives(): Promise<ArchiveInfo[]> {
-    return (await this.#ask<WholeArchiveFields[]>('GET', '/archives')).map(archiveInfo)
+    return this.#ask('GET', '/archives', list(wholeArchiveCodec).decode)
   }
 
-  async archive(number: number): ReturnType<SessionApi['archive']> {
+  async archive(number: number, { limit, cursor }: ArchivePageOptions = {}): ReturnType<SessionApi<M>['archive']> {
     return orUndefined('archive_id', async () => {
       const path = `/archives/${archiveName(number)}`
-      const query = { format: 'stored' }
-      const { result, damage } = await this.#read<WholeArchiveFields & { messages: StoredFields[] }>(path, { query })
-      return { ...archiveInfo(result), messages: result.messages.map(storedMessage), damage }
+      const query = { format: 'stored', limit, cursor: cursor ?? undefined }
+      const decode = (answer: WireOf<typeof storedArchiveCodec>, headers: Headers) => ({
+        ...storedArchiveCodec.decode(answer),
+        cursor: headers.get('x-next-cursor'),
+      })
+      const { messages, ...archive } = await this.#read(path, decode, { query })
+      return { ...archive, messages: typed<M>(messages) }
     })
   }
 
@@ -184,17 +193,20 @@ export class RemoteSession implements SessionApi {
     return this.#write('DELETE', `/archives/${archiveName(archive)}/memories`, { key, expect })
   }
 
-  /** Tokens are counted by the server. */
-  async window({ budget, format, recall, countTokens }: WindowOptions = {}): Promise<Window> {
+  async window<F extends Format | undefined = undefined>({
+    budget,
+    format,
+    recall,
+    countTokens,
+  }: WindowOptions<F> = {}): Promise<Window<WindowMessage<M, F>>> {
     if (countTokens !== undefined) throw new TypeError('A server counts tokens itself: leave out `countTokens`.')
     const query = { token_budget: budget, format: format ?? 'stored', recall }
-    const { result, damage } = await this.#read<WindowFields>('/context', { query })
-    return windowOf(result, damage)
+    const window: Window<object> = await this.#read('/window', windowCodec.decode, { query })
+    return window as Window<WindowMessage<M, F>>
   }
 
   async turn(): Promise<LastTurn> {
-    const { result, damage } = await this.#read<TurnFields>('/turn')
-    return { ...turnOf(result), damage }
+    return this.#read('/turn', turnCodec.decode)
   }
 
   recordUsage(
@@ -205,41 +217,39 @@ export class RemoteSession implements SessionApi {
   }
 
   async usage(): Promise<readonly Usage[]> {
-    return (await this.#ask<UsageFields[]>('GET', '/usage')).map(usageOf)
+    return this.#ask('GET', '/usage', list(usageCodec).decode)
   }
 
   async share({ expiresAt, redact, key, expect }: ShareOptions = {}): Promise<Shared> {
     const body = { expires_at: expiresAt?.toISOString() ?? null, redact }
-    const { version, duplicate, share_id: share, token } = await this.#ask<SharedFields>('POST', '/shares', { key, expect, body })
-    return { version, duplicate, share, token }
+    return this.#ask('POST', '/shares', newShareCodec.decode, { key, expect, body })
   }
 
-  unshare(share: string, { key, expect }: WriteOptions = {}): Promise<Written> {
-    return this.#write('DELETE', `/shares/${encodeURIComponent(share)}`, { key, expect })
+  async unshare(share: string, { key, expect }: WriteOptions = {}): Promise<Written> {
+    return this.#write('DELETE', pathOf`/shares/${share}`, { key, expect })
   }
 
-  follow(options: FollowOptions = {}): AsyncGenerator<Change> {
-    const { events, opened } = follow(this.#transport, `${this.#path}/events`, options)
+  follow(options: FollowOptions = {}): AsyncGenerator<Change<M>> {
+    const { events, opened } = follow(this.#transport, `${this.#path}/events`, options, parseCursor)
     this.#following = opened
-    return changesIn(events)
+    return changesIn(events) as AsyncGenerator<Change<object>> as AsyncGenerator<Change<M>>
   }
 
   recordPage({ before, limit, messages }: RecordPageOptions = {}): Promise<RecordPage> {
     const query = { before, limit, messages: messages === false ? 'exclude' : undefined }
-    return this.#ask<RecordPage>('GET', '/records', { query })
+    return this.#read('/records', recordPageCodec.decode, { query })
   }
 
   damage(): Promise<DamageReport[]> {
-    return this.#ask<DamageReport[]>('GET', '/damage')
+    return this.#ask('GET', '/damage', list(damageReportCodec).decode)
   }
 
   async acceptDamage({ key, expect }: WriteOptions = {}): ReturnType<SessionApi['acceptDamage']> {
-    const result = await this.#ask<AcceptedFields>('POST', '/accept-damage', { key, expect, body: {} })
-    return { version: result.version, duplicate: result.duplicate, accepted: result.accepted.map(placeOf) }
+    return this.#ask('POST', '/accept-damage', acceptedDamageCodec.decode, { key, expect, body: {} })
   }
 
   async info(): Promise<SessionInfo> {
-    return sessionInfo(await this.#ask<SessionFields>('GET', ''))
+    return this.#ask('GET', '', sessionCodec.decode)
   }
 
   async version(): Promise<string> {
@@ -259,41 +269,35 @@ export class RemoteSession implements SessionApi {
     return this.#write('POST', '/restore', { key, expect, body: {} })
   }
 
-  async #createFork({ id, key, expect, ...description }: Omit<ForkOptions, 'at'>, how: object): Promise<RemoteSession> {
+  async #createFork({ id, key, expect, ...description }: Omit<ForkOptions, 'at'>, how: object): Promise<RemoteSession<M>> {
+    if (id !== undefined) segmentOf(id)
     const body = { session_id: id, ...how, ...descriptionFields(description) }
-    const { session_id } = await this.#ask<{ session_id: string }>('POST', '/fork', { key, expect, body })
-    return new RemoteSession(this.#transport, session_id)
+    const created = await this.#ask('POST', '/fork', createdCodec.decode, { key, expect, body })
+    return new RemoteSession<M>(this.#transport, created.session)
   }
 
-  async #write(method: string, path: string, asked: Asked): Promise<Written> {
-    const { version, duplicate } = await this.#ask<WrittenFields>(method, path, asked)
-    return { version, duplicate }
+  #write(method: string, path: string, asked: Asked): Promise<Written> {
+    return this.#ask(method, path, writtenCodec.decode, asked)
   }
 
   /** A read, with what it lacks. */
-  async #read<T extends object>(path: string, asked?: Asked): Promise<{ result: T; damage: readonly DamagedPlace[] }> {
-    const { result, headers } = await this.#get<T>(path, asked)
-    return { result, damage: damageIn(result, headers.get(DAMAGE_HEADER)) }
+  #read<Out extends object>(path: string, decode: Decode<Out>, asked?: Asked): Promise<Out & { readonly damage: readonly DamagedPlace[] }> {
+    return this.#ask('GET', path, withDamage(decode), asked)
   }
 
-  async #get<T>(path: string, asked?: Asked): Promise<Got<T>> {
+  async #ask<Out>(method: string, path: string, decode: Decode<Out>, asked?: Asked): Promise<Out> {
     await this.#following
-    return this.#transport.ask<T>('GET', `${this.#path}${path}`, asked)
+    return this.#transport.ask(method, `${this.#path}${path}`, decode, asked)
   }
+}
 
-  async #ask<T>(method: string, path: string, asked?: Asked): Promise<T> {
-    await this.#following
-    return (await this.#transport.ask<T>(method, `${this.#path}${path}`, asked)).result
-  }
+/** What the server sent, with the caller's type of its messages. */
+function typed<M extends object>(messages: readonly StoredMessage<object>[]): StoredMessage<M>[] {
+  return messages as StoredMessage<M>[]
 }
 
 function idFields(ids: AppendOptions['ids']): (string | null)[] | 'new' | undefined {
   return ids === 'new' || ids === undefined ? ids : ids.map((id) => id ?? null)
-}
-
-function counts(fields: AppendedFields): Omit<Appended, 'id' | 'ids'> {
-  const { version, duplicate, message_count: messageCount, pending_tokens: pendingTokens } = fields
-  return { version, duplicate, messageCount, pendingTokens }
 }
 
 /** What the library answers with undefined, a server answers with NOT_FOUND, of just that. */

@@ -1,15 +1,24 @@
 /** A task at a server. */
 import { HoldfastError } from '../errors.ts'
+import type { TaskApi } from '../store/api/task-api.ts'
 import type { WriteOptions, Written } from '../store/handle.ts'
-import type { ArchiveInfo, TaskInfo } from '../store/tasks.ts'
-import { archiveName, archiveNumber } from '../wire/names.ts'
-import { archiveInfo, type TaskFields, taskInfo, type WholeArchiveFields } from '../wire/tasks.ts'
-import type { TaskApi } from './api.ts'
+import type { ArchiveInfo, TaskInfo } from '../store/task-info.ts'
+import { archiveName } from '../wire/names.ts'
+import { sessionCodec } from '../wire/sessions.ts'
+import { taskCodec, wholeArchiveCodec } from '../wire/tasks.ts'
+import { pathOf } from './path.ts'
 import { pause, type Transport } from './transport.ts'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 1000
 
+/**
+ * A task at a server. A commit returns it.
+ *
+ * @example
+ * const committed = await remote.session('support-42').commit()
+ * if (committed.status === 'accepted') await committed.task.completed()
+ */
 export class RemoteTask implements TaskApi {
   readonly id: string
   readonly archive: number
@@ -25,11 +34,9 @@ export class RemoteTask implements TaskApi {
   }
 
   async info(): Promise<TaskInfo> {
-    const { result } = await this.#transport.ask<TaskFields>('GET', this.#path)
-    return taskInfo(result)
+    return this.#transport.ask('GET', this.#path, taskCodec.decode)
   }
 
-  /** Waits until the summary and the memories are durable. Rejects if the task fails or is cancelled. */
   async completed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ArchiveInfo> {
     for (let attempt = 0; ; attempt++) {
       const { status, error } = await this.info()
@@ -59,23 +66,17 @@ export class RemoteTask implements TaskApi {
 
   /** Neither is a change of a caller's, so the version stays what it is. */
   async #begin(what: string, options: { key?: string | undefined; expect?: string | undefined }): Promise<Written> {
-    await this.#transport.ask('POST', `${this.#path}/${what}`, options)
-    const { headers } = await this.#transport.ask('GET', `/sessions/${encodeURIComponent(this.session)}`)
-    return { version: (headers.get('etag') ?? '').replaceAll('"', ''), duplicate: false }
+    await this.#transport.ask('POST', `${this.#path}/${what}`, taskCodec.decode, options)
+    const { version } = await this.#transport.ask('GET', pathOf`/sessions/${this.session}`, sessionCodec.decode)
+    return { version, duplicate: false }
   }
 
   async #archive(): Promise<ArchiveInfo> {
-    const path = `/sessions/${encodeURIComponent(this.session)}/archives/${archiveName(this.archive)}`
-    const { result } = await this.#transport.ask<WholeArchiveFields>('GET', path, { query: { format: 'stored' } })
-    return archiveInfo(result)
+    const path = pathOf`/sessions/${this.session}/archives/${archiveName(this.archive)}`
+    return this.#transport.ask('GET', path, wholeArchiveCodec.decode, { query: { format: 'stored' } })
   }
 
   get #path(): string {
-    return `/tasks/${encodeURIComponent(this.id)}`
+    return pathOf`/tasks/${this.id}`
   }
-}
-
-export function taskOf(transport: Transport, fields: Pick<TaskFields, 'task_id' | 'resource_id' | 'archive_id'>): RemoteTask {
-  const archive = archiveNumber(fields.archive_id) ?? 0
-  return new RemoteTask(transport, { id: fields.task_id, session: fields.resource_id, archive })
 }

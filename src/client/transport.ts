@@ -2,18 +2,20 @@
  * Requests to a server, and what becomes of them. Every write carries a key, so a request whose answer was lost, or that met a server out
  * of service, is sent again: it happens once. Needs nothing but `fetch`, so it works in a browser as well.
  */
-import { type ErrorCode, HoldfastError, type Outcome, withOutcomeUnknown } from '../errors.ts'
+import { HoldfastError, invalid, withOutcomeUnknown } from '../errors.ts'
+import { notJson } from '../record/json-values.ts'
+import { AGAIN, type Decode, parsed, understood } from './answer.ts'
 
 export interface ConnectOptions {
-  /** A key, or a token made from one. Without it, the cookie that a browser has. */
+  /** An API key or a session token. Defaults to the cookie of the browser. */
   readonly key?: string
-  /** How often a request is sent again, at most; 5 times unless told. */
+  /** The largest number of retries of a request. Defaults to 5. */
   readonly retries?: number
-  /** How long one attempt may take; 60 seconds unless told. */
+  /** How long one attempt may take. Defaults to 60,000. */
   readonly timeoutMs?: number
-  /** Sent with every request. */
+  /** Headers for every request. Defaults to none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Instead of the one that is there. */
+  /** Defaults to the global `fetch`. */
   readonly fetch?: typeof fetch
 }
 
@@ -32,16 +34,14 @@ export interface Asked {
   readonly onHeaders?: (headers: Headers) => void
 }
 
-export interface Got<T> {
-  readonly result: T
-  readonly headers: Headers
+/** A request whose body is text already: each attempt sends the same. */
+interface Sent extends Omit<Asked, 'body'> {
+  readonly text?: string | undefined
 }
 
 const BASE = '/api/v1'
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
-/** Where the same request can succeed a moment later. */
-const AGAIN = new Set([408, 425, 429, 502, 503, 504])
 
 export class Transport {
   readonly #url: string
@@ -51,6 +51,7 @@ export class Transport {
   #closed: HoldfastError | undefined
 
   constructor(url: string, options: ConnectOptions) {
+    checkUrl(url)
     this.#url = url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
     this.#options = options
   }
@@ -61,15 +62,18 @@ export class Transport {
     for (const controller of this.#underWay) controller.abort(this.#closed)
   }
 
-  async ask<T>(method: string, path: string, asked: Asked = {}): Promise<Got<T>> {
+  /** Asks until there is an answer, and decodes its result. A result that cannot be decoded acknowledges nothing. */
+  async ask<Out>(method: string, path: string, decode: Decode<Out>, { body: value, ...asked }: Asked = {}): Promise<Out> {
     const { retries = 5 } = this.#options
+    const text = value === undefined ? undefined : jsonOf(value)
     // The same one for every attempt: that is what makes it safe.
     const key = method === 'GET' ? undefined : (asked.key ?? globalThis.crypto.randomUUID())
     let unsure = false
     for (let attempt = 0; ; attempt++) {
-      const answer = await this.#attempt(method, path, { ...asked, key })
-      const body = answer instanceof HoldfastError ? answer : await parsed<T>(answer)
-      if (!(answer instanceof HoldfastError || body instanceof HoldfastError)) return { result: body.result, headers: answer.headers }
+      const answer = await this.#attempt(method, path, { ...asked, key, text })
+      const body = answer instanceof HoldfastError ? answer : await parsed(answer, method)
+      if (!(answer instanceof HoldfastError || body instanceof HoldfastError))
+        return understood(decode, body.result, { headers: answer.headers, method })
       const error = body as HoldfastError
       const mayHelp = answer instanceof HoldfastError || (AGAIN.has(answer.status) && error.details.retryable !== false)
       // The error describes the last attempt. An earlier one may have been carried out.
@@ -104,17 +108,17 @@ export class Transport {
       asked.onHeaders?.(outcome.headers)
       return outcome.body as ReadableStream<Uint8Array>
     }
-    const body = await parsed(outcome)
+    const body = await parsed(outcome, 'GET')
     throw body instanceof HoldfastError ? body : new HoldfastError('UNAVAILABLE', 'The server opened no stream.')
   }
 
-  async #attempt(method: string, path: string, asked: Asked): Promise<Response | HoldfastError> {
+  async #attempt(method: string, path: string, asked: Sent): Promise<Response | HoldfastError> {
     const { timeoutMs = asked.timeoutMs ?? 60_000 } = this.#options
     const controller = this.#begin(asked.signal)
     const late = setTimeout(() => controller.abort(new LateError()), timeoutMs)
     const headers = {
       accept: 'application/json',
-      ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(asked.text === undefined ? {} : { 'content-type': 'application/json' }),
       ...(asked.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
       ...(asked.key === undefined ? {} : { 'idempotency-key': asked.key }),
     }
@@ -130,7 +134,7 @@ export class Transport {
   async #send(
     method: string,
     path: string,
-    { query = {}, body, bytes }: Asked,
+    { query = {}, text, bytes }: Sent,
     headers: Readonly<Record<string, string>>,
     { signal }: AbortController,
   ): Promise<Response | HoldfastError> {
@@ -141,7 +145,7 @@ export class Transport {
       return await send(`${this.#url}${BASE}${path}${search === '' ? '' : `?${search}`}`, {
         method,
         headers: { ...(key === undefined ? {} : { 'x-api-key': key }), ...always, ...headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(text === undefined ? {} : { body: text }),
         ...(bytes === undefined ? {} : { body: bytes as Uint8Array<ArrayBuffer> }),
         signal,
       })
@@ -188,23 +192,20 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** What a server answered; an error if it is one, or no answer of ours. */
-async function parsed<T>(response: Response): Promise<{ result: T } | HoldfastError> {
-  let body: { status?: string; result?: T; error?: { code: ErrorCode; message: string; details?: Record<string, unknown> } }
+function checkUrl(url: unknown): void {
+  const { protocol } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { protocol: '' }
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw invalid(`The address of a server begins with http:// or https://; got ${JSON.stringify(url) ?? String(url)}.`)
+}
+
+function jsonOf(value: unknown): string {
+  let text: string
   try {
-    body = (await response.json()) as typeof body
+    text = JSON.stringify(value)
   } catch (error) {
-    return new HoldfastError('UNAVAILABLE', `What answered (${response.status}) is no Holdfast server, or it broke off.`, {
-      cause: error,
-      outcome: 'unknown',
-    })
+    throw invalid(`The call cannot be sent as JSON: ${(error as Error).message}`, error)
   }
-  if (body.status === 'ok') return { result: body.result as T }
-  const { code = 'UNAVAILABLE', message = `The server answered with ${response.status}.`, details = {} } = body.error ?? {}
-  const { outcome = 'unknown', retryable, ...rest } = details as { outcome?: Outcome; retryable?: boolean }
-  const known = (code as string) === 'INTERNAL' ? 'UNAVAILABLE' : code
-  const error = new HoldfastError(known, message, { outcome, details: rest })
-  // Told only where the code alone would say otherwise.
-  const isFinal = code === known && error.retryable && retryable === false
-  return isFinal ? new HoldfastError(known, message, { outcome, details: { ...rest, retryable } }) : error
+  const found = notJson(value)
+  if (found !== undefined) throw invalid(`The call cannot be sent as JSON: ${found}.`)
+  return text
 }

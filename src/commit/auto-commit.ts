@@ -5,11 +5,11 @@
 import type { JsonObject } from '../record/record.ts'
 import type { SessionState } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
-import type { StoreParts } from '../store/parts.ts'
+import type { SessionParts } from '../store/parts.ts'
 import { commit } from '../store/tasks.ts'
 
 /** Commits if the policy says so. Tells how long the session must stay idle before it would, if that is what it waits for. */
-export async function autoCommit(parts: StoreParts, session: string, state: SessionState): Promise<number | undefined> {
+export async function autoCommit(parts: SessionParts, session: string, state: SessionState): Promise<number | undefined> {
   const policy = state.policies.auto_commit as JsonObject | undefined
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy)) return undefined
   const keep = numberIn(policy, 'keep') ?? 0

@@ -10,7 +10,7 @@
 import { CatalogUnavailable } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Archive, SessionState } from '../session/state.ts'
-import { Seen } from '../store/messages/seen.ts'
+import { LoadedMessages } from '../store/messages/loaded-messages.ts'
 import type { StoreParts } from '../store/parts.ts'
 import { autoCommit } from './auto-commit.ts'
 
@@ -21,7 +21,7 @@ export interface Due {
   readonly session: string
   readonly archive: Archive
   /** What was read of the session's messages when it was looked at. */
-  readonly seen: Seen
+  readonly loaded: LoadedMessages
   /** The lease that has run out, by the position of its record; null if nobody holds it. */
   readonly leaseAt: number | null
   /** From when on, by the monotonic clock. */
@@ -32,6 +32,7 @@ export interface Due {
 
 const SIDE_BY_SIDE = 16
 const POSTPONED_MS = 5000
+const SET_ASIDE_MS = 30_000
 /** How long a session of a sweep that has changed since is left to whoever changed it. */
 const LEFT_MS = 5000
 /** If more sessions than this have changed since the catalog was caught up, it is caught up first, in its own thread. */
@@ -42,7 +43,7 @@ export class DueWork {
   /** The one journal to look at, if it is not all of them. */
   readonly #only: string | undefined
   readonly #due = new Map<string, Due>()
-  /** Sessions to commit by their policy, once they have been idle for long enough: from when on. */
+  /** Sessions to look at again: from when on. To commit by their policy if they are still idle then, or to find out whether they can be read or written. */
   readonly #idle = new Map<string, number>()
   /** Sessions that changed. */
   readonly #toLookAt = new Set<string>()
@@ -97,20 +98,31 @@ export class DueWork {
    * What was known of a task holds no longer. What else there is to do in its session is known here, up to what became of the task; what others did
    * meanwhile the feed has named or will name, and from now on it is looked at. Where nothing is known, the session is looked at again.
    */
-  async settle({ name, seen }: Due): Promise<void> {
-    seen.drop()
+  async settle({ name, loaded }: Due): Promise<void> {
+    loaded.drop()
     this.#due.delete(name)
     const state = this.#parts.replicas.once(name).replica.known
     // Whatever is wrong with the store shows the next time.
     if (state === undefined) await this.#lookAt(name).catch(() => this.#toLookAt.add(name))
-    else await this.#learn(name, state, seen).catch(() => this.#toLookAt.add(name))
+    else await this.#learn(name, state, loaded).catch(() => this.#toLookAt.add(name))
     // Not sooner: somebody who looks while this is learnt would know more, and be overruled.
+    this.#working.delete(name)
+  }
+
+  /**
+   * The task cannot be worked on until an operator repairs the session. It no longer counts as due, so that a worker that drains comes to an end. It is
+   * looked at again from time to time: a repair that puts files back is not announced.
+   */
+  setAside({ name, loaded }: Due): void {
+    loaded.drop()
+    this.#due.delete(name)
+    this.#idle.set(name, this.#parts.clock.monotonicMs() + SET_ASIDE_MS)
     this.#working.delete(name)
   }
 
   postpone({ name, ...due }: Due): void {
     const readyMs = this.#parts.clock.monotonicMs() + POSTPONED_MS
-    due.seen.drop()
+    due.loaded.drop()
     this.#due.set(name, { ...due, name, readyMs })
     this.#working.delete(name)
     this.#toLookAt.add(name)
@@ -199,13 +211,13 @@ export class DueWork {
   }
 
   async #lookAt(name: string): Promise<void> {
-    const seen = new Seen()
-    const held = this.#parts.replicas.once(name, seen.note)
+    const loaded = new LoadedMessages()
+    const held = this.#parts.replicas.once(name, loaded.note)
     try {
       const state = await held.replica.glance()
-      seen.close()
+      loaded.close()
       // It will be used in a moment.
-      if (await this.#learn(name, state, seen)) this.#parts.replicas.keep(name, held)
+      if (await this.#learn(name, state, loaded)) this.#parts.replicas.keep(name, held)
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code === 'CLOSED') throw error
       // A session that cannot be read has no work that could be done; a repaired one is announced when it is written to.
@@ -215,12 +227,12 @@ export class DueWork {
   }
 
   /** Whether a session has a task, in a state of it. */
-  async #learn(name: string, state: SessionState, seen: Seen): Promise<boolean> {
+  async #learn(name: string, state: SessionState, loaded: LoadedMessages): Promise<boolean> {
     const isLive = state.status === 'live' && state.id !== null && state.space !== null
     const idleMs = isLive ? await this.#autoCommit(state.space, state.id, state) : undefined
     if (idleMs === undefined) this.#idle.delete(name)
     else this.#idle.set(name, this.#parts.clock.monotonicMs() + idleMs)
-    const due = isLive ? this.#dueOf(name, state, seen) : undefined
+    const due = isLive ? this.#dueOf(name, state, loaded) : undefined
     if (due === undefined) this.#due.delete(name)
     else this.#due.set(name, due)
     return due !== undefined
@@ -237,24 +249,24 @@ export class DueWork {
   }
 
   /** In each session, the first archive that has not ended: they are summarised in order. */
-  #dueOf(name: string, { space, id, archives }: SessionState, seen: Seen): Due | undefined {
+  #dueOf(name: string, { space, id, archives }: SessionState, loaded: LoadedMessages): Due | undefined {
     const archive = archives.find(({ session, status }) => session === null && (status === 'pending' || status === 'running'))
     if (archive === undefined) return undefined
     const { lease } = archive
     const because = lease === null ? `${archive.number} ${archive.ended}` : `${archive.number} ${lease.at}`
     const before = this.#due.get(name)
-    if (before?.because === because) return { ...before, archive, seen }
+    if (before?.because === because) return { ...before, archive, loaded }
     const now = this.#parts.clock.monotonicMs()
     // Also its own lease runs out, if the store failed while it worked: as long as it works on it, it is renewed.
     const waitMs = lease === null ? archive.waitMs : lease.ms
     // By the time that it can begin, what was read would have been kept for long.
-    if (waitMs > 0) seen.drop()
+    if (waitMs > 0) loaded.drop()
     return {
       name,
       space: space as string,
       session: id as string,
       archive,
-      seen,
+      loaded,
       leaseAt: lease?.at ?? null,
       readyMs: now + waitMs,
       because,

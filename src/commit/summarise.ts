@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { asText, type MessageView, viewOf } from '../message/message.ts'
 import { estimateTokens } from '../message/tokens.ts'
-import type { StoredMessage } from '../store/messages/stored-message.ts'
+import type { KeptMessage } from '../store/messages/stored-message.ts'
 import { checkAnswer, cut } from './answer.ts'
 import { type DraftMemory, InputTooLong, type Model, type PromptMessage, type SummaryAnswer } from './model.ts'
 
@@ -129,7 +129,7 @@ function mergeAnswers(answers: readonly SummaryAnswer[]): SummaryAnswer {
 }
 
 /** A message as a model is shown it. */
-export function promptOf({ id, message }: Pick<StoredMessage, 'id' | 'message'>, extract: boolean): PromptMessage {
+export function promptOf({ id, message }: Pick<KeptMessage, 'id' | 'message'>, extract: boolean): PromptMessage {
   const view = viewOf(message)
   return { id, role: view.role ?? 'unknown', text: promptText(view), extract }
 }

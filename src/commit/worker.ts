@@ -9,36 +9,36 @@
 
 import { ChangeWaiter } from '../engine/change-waiter.ts'
 import { HoldfastError } from '../errors.ts'
-import * as archives from '../session/archives.ts'
+import * as archives from '../session/decide-commit.ts'
 import type { CommitFailed } from '../session/records.ts'
 import type { Archive } from '../session/state.ts'
 import { Handle } from '../store/handle.ts'
 import type { StoreParts } from '../store/parts.ts'
-import type { Store } from '../store/store.ts'
+import { partsOf, type Store } from '../store/store.ts'
 import { taskId } from '../store/tasks.ts'
+import { summaryOf } from './archive-summary.ts'
 import { Breaker, type BreakerStatus } from './breaker.ts'
 import { type Due, DueWork } from './due-work.ts'
-import { Holds } from './holds.ts'
+import { Leases } from './leases.ts'
 import { type Model, ModelUnavailable } from './model.ts'
 import { extractive } from './models/extractive.ts'
-import { summaryOf } from './summary.ts'
 
 export interface WorkerOptions {
-  /** What summarises; an extractive one that needs no network unless told. */
+  /** The model that summarises. Defaults to `extractive`, which needs no network. */
   readonly model?: Model
-  /** How many tasks at once; 8 unless told. */
+  /** The largest number of tasks at once. Defaults to 8. */
   readonly concurrency?: number
-  /** How long a task is held without a sign of life; 30 seconds unless told. */
+  /** How long a lease lasts without a renewal. Defaults to 30,000. */
   readonly leaseMs?: number
-  /** How long one attempt may take; 10 minutes unless told. */
+  /** How long one attempt may take. Defaults to 600,000. */
   readonly attemptMs?: number
-  /** How many attempts a task gets before it is given up; 5 unless told. */
+  /** The number of attempts after which a task has failed. Defaults to 5. */
   readonly attempts?: number
-  /** Only the tasks of this session, in the store's own space; else those of every session of every space. */
+  /** Only tasks of this session, in the space of the store. Defaults to all sessions of all spaces. */
   readonly session?: string
-  /** How long it rests after each look at what has changed, unless it is woken; not at all unless told. */
+  /** How long to wait between two looks for due tasks. `wake` ends the wait. Defaults to 0. */
   readonly restMs?: number
-  /** Is told of each attempt that came to an end; not of one that another worker took over. */
+  /** Called after each attempt, except one that another worker took over. */
   readonly onAttempt?: (attempt: Attempt) => void
 }
 
@@ -84,7 +84,7 @@ export class Worker {
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
   #waiter: ChangeWaiter | undefined
-  readonly #holds: Holds
+  readonly #holds: Leases
   /** Ends its rest. */
   #awake = new AbortController()
   /** When it was last looked what has changed. */
@@ -105,7 +105,7 @@ export class Worker {
       onAttempt,
     }: WorkerOptions = {},
   ) {
-    this.#parts = store.parts
+    this.#parts = partsOf(store)
     this.#onAttempt = onAttempt
     this.#model = model
     this.#options = { concurrency, leaseMs, attemptMs, attempts, restMs }
@@ -113,28 +113,51 @@ export class Worker {
     this.#name = ids.next(clock.now())
     this.#due = new DueWork(this.#parts, session === undefined ? undefined : engine.name(space, session))
     this.#breaker = new Breaker(this.#parts)
-    this.#holds = new Holds({ clock, leaseMs, attemptMs })
+    this.#holds = new Leases({ clock, leaseMs, attemptMs })
   }
 
+  /**
+   * How many tasks run, wait, were completed and failed, and whether the model is paused.
+   */
   get status(): WorkerStatus {
     const running = this.#running.size
     return { running, waiting: this.#due.size - running, completed: this.#completed, failed: this.#failed, breaker: this.#breaker.status }
   }
 
-  /** Works in the background until it is stopped, or until the store is closed. What is wrong with the store meanwhile is tried again. */
+  /**
+   * Works in the background until it is stopped or the store is closed. It tries again if the store fails.
+   *
+   * @example
+   * const worker = new Worker(store)
+   * worker.start()
+   */
   start(): void {
     this.#loop ??= this.#run(() => false)
     // Whoever stops it, or runs it, is told.
     this.#loop.catch(() => undefined)
   }
 
-  /** Works until it is stopped. Rejects if the store is closed, or cannot be used at all. */
+  /**
+   * Works until it is stopped.
+   *
+   * @throws HoldfastError CLOSED when the store is closed.
+   * @example
+   * const worker = new Worker(store)
+   * process.once('SIGTERM', () => worker.stop())
+   * await worker.run()
+   */
   async run(): Promise<void> {
     this.start()
     await this.#loop
   }
 
-  /** Works until nothing is due any more, also nothing that waits for another attempt or that another worker holds; or until it is stopped. */
+  /**
+   * Works until no task is due, waits for another attempt, or is held by another worker.
+   *
+   * @throws HoldfastError CLOSED when the store is closed.
+   * @example
+   * await new Worker(store).drain()
+   */
   async drain(): Promise<void> {
     const draining = this.#run(() => this.#due.isEmpty && this.#running.size === 0)
     this.#loop ??= draining
@@ -145,13 +168,28 @@ export class Worker {
     }
   }
 
-  /** Looks at once at what has changed. */
+  /**
+   * Looks for due tasks at once, instead of after `restMs`.
+   *
+   * @example
+   * const worker = new Worker(store, { restMs: 1000 })
+   * worker.start()
+   * worker.wake()
+   */
   wake(): void {
     if (this.#options.restMs > 0) this.#awake.abort(WOKEN)
     this.#waiter?.wake()
   }
 
-  /** Lets go of what it holds, so that others can take it at once. */
+  /**
+   * Stops, and releases the tasks that it holds, so that other workers can take them at once.
+   *
+   * @throws HoldfastError CLOSED when the store was closed before.
+   * @example
+   * const worker = new Worker(store)
+   * worker.start()
+   * await worker.stop()
+   */
   async stop(): Promise<void> {
     this.#stopping.abort(STOPPED)
     this.#holds.stop()
@@ -218,14 +256,15 @@ export class Worker {
     try {
       status = await this.#attempt(handle, due)
     } catch (error) {
-      // Unless somebody else has the task, or it has ended, or the session is gone, the store itself fails: the task stays as it is.
-      if (!(error instanceof HoldfastError) || (error.code !== 'CONFLICT' && error.code !== 'NOT_FOUND')) return this.#due.postpone(due)
+      // Another worker has the task, or it has ended, or the session was deleted. Anything else fails for a reason of the store: the task stays as it is.
+      const isSettled = error instanceof HoldfastError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')
+      if (!isSettled) return isLasting(error) ? this.#due.setAside(due) : this.#due.postpone(due)
     }
     await this.#due.settle(due)
     if (status !== undefined) this.#onAttempt?.({ space: due.space, task: taskId(due.session, due.archive.task), status })
   }
 
-  async #attempt(handle: Handle, { archive, leaseAt, seen }: Due): Promise<Attempt['status']> {
+  async #attempt(handle: Handle, { archive, leaseAt, loaded }: Due): Promise<Attempt['status']> {
     const { attempts: most, leaseMs } = this.#options
     const attempts = archive.attempts + 1
     const leased = { archive: archive.number, attempts, worker: this.#name, ms: leaseMs }
@@ -236,7 +275,7 @@ export class Worker {
     try {
       // Somebody has died while erasing: what was to be erased is shown to no model.
       const state = before.erasing.length === 0 ? before : await handle.liveState()
-      const work = summaryOf(handle, { state, archive, seen }, this.#model, hold.signal)
+      const work = summaryOf(handle, { state, archive, loaded }, this.#model, hold.signal)
       const finished = await orAborted(hold.signal, work)
       hold.release()
       await handle.submit({}, () => archives.finish({ ...finished, attempts, task: archive.task }, archive.erased))
@@ -280,6 +319,11 @@ export class Worker {
     await handle.submit({}, () => archives.fail(archive.task, { archive: archive.number, ...outcome }, this.#name))
     return outcome.again ? 'pending' : 'failed'
   }
+}
+
+/** Whether the next attempt fails too unless an operator repairs the session, such as one whose bytes have vanished. */
+function isLasting(error: unknown): boolean {
+  return error instanceof HoldfastError && !error.retryable && error.code !== 'CLOSED'
 }
 
 /** A model that does not heed the signal must not hold up the worker. */

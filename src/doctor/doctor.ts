@@ -14,28 +14,36 @@ import { checkId } from '../session/check.ts'
 import { absent } from '../session/refusals.ts'
 import type { SessionState } from '../session/state.ts'
 import { isHalfPurged } from '../store/lifecycle/purge.ts'
-import type { StoreParts } from '../store/parts.ts'
-import type { Store } from '../store/store.ts'
-import { loadedTail } from '../verify/family.ts'
+import type { SessionParts, StoreParts } from '../store/parts.ts'
+import { partsOf, type Store } from '../store/store.ts'
 import { type Finding, findingOf, type Problem } from '../verify/findings.ts'
+import { loadedTail } from '../verify/loaded-tail.ts'
 import { lossProblem } from '../verify/loss.ts'
+import { Relatives } from '../verify/relatives.ts'
 import { type Examined, sessionProblems } from '../verify/session-problems.ts'
 import { type Owner, ownerOf } from './owner.ts'
+import { PacedEngine } from './paced-engine.ts'
+import { untilAborted } from './until-aborted.ts'
 import { Verdicts } from './verdicts.ts'
 import { Verified } from './verified.ts'
 
 export interface DoctorOptions {
-  /** Only this session, of the space that the store was opened with. Otherwise all of every space: rot knows no spaces. */
+  /** The session to verify, in the space of the store. Defaults to all sessions of all spaces. */
   readonly session?: string
-  /** All sessions of the space that the store was opened with, and nothing that belongs to the store as a whole. */
+  /** Verifies only the sessions of the space of the store. Defaults to false. */
   readonly ownSpace?: boolean
-  /** Only sessions that have grown since they were last found whole. Writes down, in the store, which are whole. */
+  /** Skips sessions that have not grown since they were last found whole. Keeps a list of those in the store. Defaults to false. */
   readonly sinceLast?: boolean
-  /** How many sessions a second at most: so that a store in use is not slowed down. */
+  /** The largest number of sessions a second, so that a store in use is not slowed down. Defaults to no limit. */
   readonly rate?: number
+  /** Ends the check within a second: the iteration throws the reason of the signal. Defaults to none. */
+  readonly signal?: AbortSignal
   /** Called after each session. Journals of the store itself are verified, too, and not counted. */
   readonly onProgress?: (progress: DoctorProgress) => void
 }
+
+/** The parts of a store, with what is known of its sessions so far. */
+type CheckedParts = StoreParts & { readonly relatives: Relatives }
 
 export interface DoctorProgress {
   readonly done: number
@@ -43,17 +51,25 @@ export interface DoctorProgress {
 }
 
 /**
- * Verifies a store, or one session of it, and changes nothing. Sessions may be in use.
+ * Verifies every byte of a store, or of one session, and changes nothing. Sessions may be in use.
  *
- * @example for await (const { kind, severity, session_id: id } of doctor(store)) console.log(severity, kind, id)
- * @throws HoldfastError NOT_FOUND if the session does not exist.
+ * @param options `session` defaults to all sessions of all spaces. `rate` defaults to no limit. `sinceLast` and `ownSpace` default to false.
+ * @returns What is wrong, and what to do about it.
+ * @throws HoldfastError NOT_FOUND when there is no such session.
+ * @example
+ * for await (const { kind, severity, session } of doctor(store)) console.log(severity, kind, session)
  */
-export async function* doctor(
-  store: Store,
-  { session, ownSpace = false, rate, sinceLast = false, onProgress }: DoctorOptions = {},
+export async function* doctor(store: Store, options: DoctorOptions = {}): AsyncGenerator<Finding> {
+  yield* untilAborted(findings(partsOf(store, '`store.doctor()`'), options), options.signal)
+}
+
+async function* findings(
+  { engine: unpaced, ...others }: StoreParts,
+  { session, ownSpace = false, rate, sinceLast = false, signal, onProgress }: DoctorOptions,
 ): AsyncGenerator<Finding> {
-  const { parts } = store
-  const { engine, space } = parts
+  const engine = new PacedEngine(unpaced, others.clock, signal)
+  const parts: CheckedParts = { ...others, engine, relatives: new Relatives(engine) }
+  const { space } = parts
   if (session !== undefined) {
     const name = engine.name(space, checkId('The id of a session', session))
     if (await isAbsent(parts, name)) throw absent(session)
@@ -72,6 +88,7 @@ export async function* doctor(
   const verdicts = new Verdicts(parts)
   try {
     for await (const name of names()) {
+      await engine.pause()
       const end = verified === undefined ? undefined : await endOf(parts, name)
       if (end === undefined || verified?.isOld(name, end) === true) {
         const whole = yield* verdicts.of(name, examine(parts, name))
@@ -89,7 +106,7 @@ export async function* doctor(
 }
 
 /** Where a journal ends; undefined if that cannot be told, and it has to be looked at. */
-async function endOf({ replicas }: StoreParts, name: string): Promise<number | undefined> {
+async function endOf({ replicas }: Pick<StoreParts, 'replicas'>, name: string): Promise<number | undefined> {
   try {
     return await replicas.once(name).replica.end()
   } catch (error) {
@@ -99,43 +116,47 @@ async function endOf({ replicas }: StoreParts, name: string): Promise<number | u
 }
 
 /** One session. `asked`: the id of the session whose journal it must be, if the caller named one. */
-async function* examine(parts: StoreParts, name: string, asked?: Owner): AsyncGenerator<Finding> {
+async function* examine(parts: CheckedParts, name: string, asked?: Owner): AsyncGenerator<Finding> {
   let tail: Tail<SessionState> | undefined
-  let sealed = false
+  let encrypted = false
   try {
     tail = await loadedTail(parts, name)
   } catch (error) {
     const problem = problemOfError(error)
-    sealed = problem.kind === 'sealed'
+    encrypted = problem.kind === 'sealed'
     yield findingOf(asked?.id ?? idOf(parts, name), problem)
   }
   const { state } = tail ?? {}
   let loss = tail?.loss
   const { id, space } = await ownerBy(parts, name, tail, asked)
   try {
-    if (sealed) loss = await lossBehindKey(parts, name)
+    if (encrypted) loss = await lossBehindKey(parts, name)
   } catch (error) {
     yield findingOf(id, problemOfError(error), space)
   }
   if (loss?.as === 'vanished') yield findingOf(id, lossProblem(loss, await parts.engine.journal(name).segments(), tail), space)
-  for await (const problem of problemsOf(parts, name, { state, loss, sealed })) yield findingOf(id, problem, space)
+  for await (const problem of problemsOf(parts, name, { state, loss, encrypted })) yield findingOf(id, problem, space)
 }
 
 /** What the engine knows to be missing of a session whose records cannot be decrypted. */
-async function lossBehindKey({ engine }: StoreParts, name: string): Promise<Loss | undefined> {
+async function lossBehindKey({ engine }: Pick<StoreParts, 'engine'>, name: string): Promise<Loss | undefined> {
   const vanished = await engine.journal(name).vanished?.()
   return vanished === undefined ? undefined : { ...vanished, as: 'vanished' }
 }
 
 /** A session of which nothing is left, or whose files are another's, has its name from its journal. One that cannot be loaded has no space. */
-async function ownerBy(parts: StoreParts, name: string, tail: Tail<SessionState> | undefined, asked: Owner | undefined): Promise<Owner> {
+async function ownerBy(parts: SessionParts, name: string, tail: Tail<SessionState> | undefined, asked: Owner | undefined): Promise<Owner> {
   if (tail === undefined) return { id: asked?.id ?? idOf(parts, name), space: null }
   const { state, loss } = tail
   if (loss?.as !== 'identity' && state.id !== null) return { id: state.id, space: state.space }
   return asked ?? ownerOf(parts, name)
 }
 
-async function* problemsOf(parts: StoreParts, name: string, examined: Examined): AsyncGenerator<Problem> {
+async function* problemsOf(
+  parts: Pick<CheckedParts, 'engine' | 'space' | 'relatives'>,
+  name: string,
+  examined: Examined,
+): AsyncGenerator<Problem> {
   const { state } = examined
   const { engine } = parts
   const journal = engine.journal(name)
@@ -156,7 +177,7 @@ async function* problemsOf(parts: StoreParts, name: string, examined: Examined):
   }
 }
 
-async function isAbsent({ engine }: StoreParts, name: string): Promise<boolean> {
+async function isAbsent({ engine }: Pick<StoreParts, 'engine'>, name: string): Promise<boolean> {
   try {
     const journal = engine.journal(name)
     return (await journal.segments()).length === 0 && (await journal.vanished?.()) === undefined

@@ -5,8 +5,8 @@
 
 import { idOf } from '../engine/session-id-of.ts'
 import { HoldfastError } from '../errors.ts'
-import type { StoreParts } from '../store/parts.ts'
-import { loadedTail } from '../verify/family.ts'
+import type { SessionParts, StoreParts } from '../store/parts.ts'
+import { loadedTail } from '../verify/loaded-tail.ts'
 
 export interface Owner {
   /** The name of the journal, if the id is not known. */
@@ -18,20 +18,20 @@ export interface Owner {
 /** Journals that are asked for the name of their space. */
 const MOST_ASKED = 100
 
-export async function ownerOf(parts: StoreParts, name: string): Promise<Owner> {
+export async function ownerOf(parts: SessionParts, name: string): Promise<Owner> {
   const own = ownerIn(parts, name, parts.space)
   if (own !== undefined) return own
   const space = await spaceOf(parts, name)
   return (space === undefined ? undefined : ownerIn(parts, name, space)) ?? { id: name, space: null }
 }
 
-function ownerIn({ engine }: StoreParts, name: string, space: string): Owner | undefined {
+function ownerIn({ engine }: Pick<StoreParts, 'engine'>, name: string, space: string): Owner | undefined {
   const id = idOf({ engine, space }, name)
   return id === name ? undefined : { id, space }
 }
 
 /** The space of a journal, by the first other one of the same space that can be read. */
-async function spaceOf(parts: StoreParts, name: string): Promise<string | undefined> {
+async function spaceOf(parts: Pick<StoreParts, 'engine'>, name: string): Promise<string | undefined> {
   const prefix = name.slice(0, name.indexOf('/') + 1)
   let asked = 0
   for await (const other of parts.engine.names()) {
@@ -43,7 +43,7 @@ async function spaceOf(parts: StoreParts, name: string): Promise<string | undefi
   return undefined
 }
 
-async function spaceIn(parts: StoreParts, name: string): Promise<string | null> {
+async function spaceIn(parts: Pick<StoreParts, 'engine'>, name: string): Promise<string | null> {
   try {
     const { state, loss } = await loadedTail(parts, name)
     return loss?.as === 'identity' ? null : state.space

@@ -23,7 +23,7 @@ export function remedyFor({ kind, severity }: Finding): Remedy | undefined {
   if (kind === 'unfinished-erasure') return 'erase'
   if (kind === 'unfinished-purge') return 'purge'
   if (kind === 'unfinished-roll') return 'roll'
-  if (kind === 'stale-index' || kind === 'leftover') return 'rederive'
+  if (kind === 'stale-index') return 'rederive'
   if (severity !== 'damage') return undefined
   if (kind === 'vanished') return 'accept'
   if (kind === 'ungranted-fork') return 'grant'
@@ -46,7 +46,7 @@ export async function repairSession(store: Store, session: string, findings: rea
     } else if (remedy === 'accept') continue
     else if (remedy === 'erase') await finishErasures(handle.parts, handle.id)
     else if (remedy === 'purge') await purgeNow(store.parts, handle.name)
-    else if (remedy === 'roll') await handle.held.replica.makeWritable()
+    else if (remedy === 'roll') await handle.held.replica.recover()
     else if (remedy === 'rederive') await store.parts.engine.rederive?.(handle.name)
     else if (remedy === 'acknowledge') known.push(finding)
     else if (!(await grantAgain(handle))) left.push(finding)

@@ -6,11 +6,11 @@ import type { Finding } from '../verify/findings.ts'
 const TOGETHER = 500
 
 export class Verdicts {
-  readonly #parts: StoreParts
+  readonly #parts: Pick<StoreParts, 'catalog'>
   #damaged: string[] = []
   #whole: string[] = []
 
-  constructor(parts: StoreParts) {
+  constructor(parts: Pick<StoreParts, 'catalog'>) {
     this.#parts = parts
   }
 

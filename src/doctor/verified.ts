@@ -3,7 +3,7 @@ import type { Json } from '../record/record.ts'
 import type { Entry } from '../session/records.ts'
 import { Handle } from '../store/handle.ts'
 import { putEntries, readEntries } from '../store/messages/entries.ts'
-import type { StoreParts } from '../store/parts.ts'
+import type { SessionParts } from '../store/parts.ts'
 
 const CHANNEL = 'verified'
 const TOGETHER = 500
@@ -13,7 +13,7 @@ export class Verified {
   readonly #known = new Map<string, Json>()
   #fresh: Entry[] = []
 
-  constructor(parts: StoreParts) {
+  constructor(parts: SessionParts) {
     this.#handle = new Handle({ ...parts, space: '_store' }, 'doctor')
   }
 

@@ -41,11 +41,11 @@ export class EncryptedEngine extends EngineWrapper {
   }
 }
 
-/** Where the head of a line names its key: behind an id, a time and a type, none of which is long. */
-const HEAD_BYTES = 192
+/** Where the head of a line names its key: after an id, two times and a type, none of which is long. */
+const HEAD_BYTES = 256
 const SEALED = /"sealed":"([0-9a-f]{32})"/
-/** Lines that are never sealed, and say nothing that a key is needed for. */
-const UNSEALED = /"type":"segment\.sealed"/
+/** Lines that are never encrypted. */
+const IN_CLEAR = /"type":"segment\.sealed"/
 
 class EncryptedJournal extends JournalWrapper {
   readonly #dataKeys: DataKeys
@@ -82,7 +82,7 @@ class EncryptedJournal extends JournalWrapper {
     )
   }
 
-  /** Whether the line of a key is sealed, and so its digest blinded: what was written before the store was encrypted is not. */
+  /** Whether the line of a key is encrypted, and so its digest blinded. Lines written before the store was encrypted are not. */
   async #isEncrypted({ at, length, digest }: KeyEntry): Promise<boolean> {
     if (digest === NO_DIGEST) return false
     const segment = (await this.inner.segments()).findLast((first) => first <= at)
@@ -99,7 +99,7 @@ class EncryptedJournal extends JournalWrapper {
 
   #keyOf(segment: number, line: Line): string | undefined {
     const id = keyOf(line)
-    if (id === undefined && line.bytes.length >= 3 && !UNSEALED.test(headOf(line))) this.#mixed.add(segment)
+    if (id === undefined && line.bytes.length >= 3 && !IN_CLEAR.test(headOf(line))) this.#mixed.add(segment)
     return id
   }
 }
@@ -114,7 +114,7 @@ async function opener(keys: DataKeys, id: string, journal: string): Promise<Open
   try {
     const key = await keys.load(id)
     // A line that was encrypted for another journal does not belong to this one.
-    return (record) => (key.journal === journal ? key.open(record) : undefined)
+    return (record) => (key.journal === journal ? key.decrypt(record) : undefined)
   } catch (error) {
     return () => {
       throw error

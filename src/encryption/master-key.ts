@@ -3,7 +3,7 @@
  * the caller's, behind which a service may keep it.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { HoldfastError } from '../errors.ts'
+import { type ErrorReason, HoldfastError } from '../errors.ts'
 
 /** Wraps and unwraps the keys of sessions. `about` is the id of the key, to be bound to what is wrapped. May wait for somebody else. */
 export interface MasterKey {
@@ -47,9 +47,11 @@ export function masterKeyOf(given: string | Uint8Array | MasterKey): MasterKey {
 }
 
 /**
- * A new master key, as text. Keep it outside of the store: without it, nothing can be decrypted.
+ * Creates a master key. Keep it outside of the store: without it, nothing can be decrypted.
  *
- * @example const encryption = { masterKey: newMasterKey() }
+ * @returns The key as text.
+ * @example
+ * const encryption = { masterKey: newMasterKey() }
  */
 export function newMasterKey(): string {
   return randomBytes(KEY_BYTES).toString('base64')
@@ -59,7 +61,7 @@ function bytesOf(text: string): Buffer {
   return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64')
 }
 
-/** Why something that is sealed cannot be read. Never damage: the bytes are what somebody wrote. */
+/** Why something that is encrypted cannot be read. Never damage: the bytes are what a writer wrote. */
 export function keyMissing(why: 'locked' | 'wrong' | 'gone'): HoldfastError {
   const told = {
     locked:
@@ -71,7 +73,7 @@ export function keyMissing(why: 'locked' | 'wrong' | 'gone'): HoldfastError {
 }
 
 export function isKeyMissing({ details }: HoldfastError): boolean {
-  return (Object.values(REASONS) as unknown[]).includes(details.reason)
+  return Object.values(REASONS).some((reason) => details.reason === reason)
 }
 
 /** It was destroyed, or lies elsewhere; another master key would not help. */
@@ -79,4 +81,7 @@ export function isKeyGone({ details }: HoldfastError): boolean {
   return details.reason === REASONS.gone
 }
 
-const REASONS = { locked: 'no master key', wrong: 'wrong master key', gone: 'no session key' } as const
+const REASONS = { locked: 'no master key', wrong: 'wrong master key', gone: 'no session key' } as const satisfies Record<
+  string,
+  ErrorReason
+>

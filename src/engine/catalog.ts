@@ -3,7 +3,7 @@
  * memories, counts. It is never the truth: whoever fills it (src/catalog/) looks at journals and puts what it saw; deleting a catalog costs
  * time and no data.
  *
- * Several processes may fill one catalog at once. What is put names what the catalog held of that session when it was looked at (`seen`),
+ * Several processes may fill one catalog at once. What is put names what the catalog held of that session when it was looked at (`basedOn`),
  * and is taken only if that still holds: so a session's row only ever gets newer, and nobody's change is lost. A put is all or nothing; it
  * need not survive a power loss, but a catalog that was damaged by one must notice (and throw `CatalogBroken`), or not be damaged.
  *
@@ -46,7 +46,7 @@ export interface Catalog {
   names(): Promise<string[]>
   /** Those that could not be read the last time, or whose space is not known: that may be otherwise now. */
   unreadable(): Promise<string[]>
-  /** Puts rows. Returns the names of those whose `seen` no longer holds: they have to be looked at again. */
+  /** Puts rows. Returns the names of those whose `basedOn` no longer holds: they have to be looked at again. */
   put(rows: readonly SessionPut[]): Promise<string[]>
   /** Forgets journals that are gone. */
   forget(names: readonly string[]): Promise<void>
@@ -96,10 +96,10 @@ export interface Known {
 
 export interface SessionPut {
   readonly name: string
-  readonly seen: Mark | null
+  readonly basedOn: Mark | null
   readonly mark: Mark
   readonly born: number
-  /** What is known of it does not go on from `seen`: it is forgotten first. */
+  /** What is known of it does not go on from `basedOn`: it is forgotten first. */
   readonly rebuilt: boolean
   readonly space: string
   readonly id: string
@@ -122,7 +122,7 @@ export interface SessionPut {
   readonly due: boolean
   /** Where the messages stand that a fork begins with: the journals' names, and stretches of them. */
   readonly past: readonly (Past & { readonly name: string })[]
-  /** Tasks that are new or have changed since `seen`; summaries that were made since. */
+  /** Tasks that are new or have changed since `basedOn`; summaries that were made since. */
   readonly tasks: readonly TaskPut[]
   readonly summaries: readonly SummaryPut[]
   /** Archives whose memories were taken back. */
@@ -156,7 +156,7 @@ export interface SummaryPut {
 
 export interface TextPut {
   readonly name: string
-  readonly seen: Pick<Known, 'generation'> & { readonly end: number }
+  readonly basedOn: Pick<Known, 'generation'> & { readonly end: number }
   /** The text that is known is not of this journal: it is forgotten first. */
   readonly rebuilt: boolean
   readonly text: Known['text']

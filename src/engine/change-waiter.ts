@@ -10,6 +10,8 @@ export class ChangeWaiter {
   readonly #clock: Clock
   readonly #signal: AbortSignal | undefined
   readonly #stop: () => void
+  /** A timer that is left behind would keep the program running. */
+  readonly #closing = new AbortController()
   #hinted = false
   #wake: (() => void) | undefined
   #sleep: Promise<void> | undefined
@@ -32,10 +34,10 @@ export class ChangeWaiter {
         this.#wake = resolve
       })
       // One timer at a time, however many hints come.
-      this.#sleep ??= this.#clock.sleep(POLL_MS).then(() => {
+      this.#sleep ??= this.#clock.sleep(POLL_MS, this.#closing.signal).then(() => {
         this.#sleep = undefined
       })
-      const sooner = mostMs < POLL_MS ? [this.#clock.sleep(mostMs)] : []
+      const sooner = mostMs < POLL_MS ? [this.#clock.sleep(mostMs, this.#closing.signal)] : []
       await Promise.race([hint, this.#sleep, ...sooner])
     }
     this.#hinted = false
@@ -47,6 +49,7 @@ export class ChangeWaiter {
   }
 
   close(): void {
+    this.#closing.abort()
     this.#stop()
     this.#signal?.removeEventListener('abort', this.#hint)
   }

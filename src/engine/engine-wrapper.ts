@@ -6,10 +6,13 @@ import type { Changes, Engine, Journal, JournalPosition, Oddity, Supports } from
 export class EngineWrapper implements Engine {
   readonly supports: Supports
   directory?: string
+  storeId?: string
+  checkDirectory?: () => Promise<number>
   inspect?: (name?: string) => AsyncIterable<Oddity>
   rederive?: (name: string) => Promise<void>
-  catalog?: (options: { readonly anew: boolean }) => Promise<Catalog>
+  catalog?: (options: { readonly empty: boolean }) => Promise<Catalog>
   lines?: (places: readonly JournalPosition[]) => Promise<(Line | undefined)[]>
+  latest?: () => number | Promise<number>
   protected readonly inner: Engine
 
   constructor(inner: Engine) {
@@ -17,10 +20,13 @@ export class EngineWrapper implements Engine {
     this.supports = inner.supports
     // What the inner engine lacks is missing here too, so that callers can see it.
     if (inner.directory !== undefined) this.directory = inner.directory
+    if (inner.storeId !== undefined) this.storeId = inner.storeId
+    if (inner.checkDirectory !== undefined) this.checkDirectory = inner.checkDirectory.bind(inner)
     if (inner.inspect !== undefined) this.inspect = inner.inspect.bind(inner)
     if (inner.rederive !== undefined) this.rederive = inner.rederive.bind(inner)
     if (inner.catalog !== undefined) this.catalog = inner.catalog.bind(inner)
     if (inner.lines !== undefined) this.lines = inner.lines.bind(inner)
+    if (inner.latest !== undefined) this.latest = inner.latest.bind(inner)
   }
 
   get warnings(): readonly string[] {

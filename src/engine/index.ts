@@ -1,5 +1,5 @@
 /** What the author of an engine implements, and the rules of the lines that it moves. `holdfast/conformance` tells whether it was done right. */
-export { type ErrorCode, HoldfastError, type HoldfastErrorOptions, type Outcome } from '../errors.ts'
+export { type ErrorCode, type ErrorDetails, type ErrorReason, HoldfastError, type HoldfastErrorOptions, type Outcome } from '../errors.ts'
 export type { Term, TextQuery } from '../message/text-query.ts'
 export type { DamageReason, NoticedGap } from '../record/damage.ts'
 export { type Counted, type Damaged, JournalFold, type Seal, type Verdict } from '../record/fold.ts'

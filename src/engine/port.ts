@@ -17,6 +17,15 @@ export interface Engine {
   /** Where what is derived from the store may lie beside it; absent if it has no such place. */
   readonly directory?: string
 
+  /** The id of the store, which its directory states; absent if it has none. */
+  readonly storeId?: string
+
+  /**
+   * Throws UNAVAILABLE if `directory` no longer is the store's: it was unmounted, moved or replaced. Returns how often another directory with the same store
+   * took its place. Costs one stat.
+   */
+  checkDirectory?(): Promise<number>
+
   /** The name of a session's journal: opaque, stable, never the same for two sessions. */
   name(space: string, id: string): string
 
@@ -33,6 +42,12 @@ export interface Engine {
    */
   changes(cursor?: string): Promise<Changes>
 
+  /**
+   * The latest time that a writer handed in with an append (`AppendOptions.time`), of all appends that were acknowledged before the call, by any
+   * process: in milliseconds since 1970, 0 if nothing tells. A store orders its changes by it. Called before each write, so it is cheap.
+   */
+  latest?(): number | Promise<number>
+
   /** Calls back soon after something may have changed. A hint: calls may be missing or too many. Returns how to stop. */
   watch(hint: () => void): () => void
 
@@ -46,10 +61,10 @@ export interface Engine {
   rederive?(name: string): Promise<void>
 
   /**
-   * The catalog that lies in the store itself, for an engine that has such a place; without it, one is kept beside the store. `anew`: what it
-   * held is forgotten first. Any number may be open at once.
+   * The catalog inside the store, for an engine that has room for one; without it, Holdfast keeps one next to the store. `empty`: clears it first.
+   * Any number may be open at once.
    */
-  catalog?(options: { readonly anew: boolean }): Promise<Catalog>
+  catalog?(options: { readonly empty: boolean }): Promise<Catalog>
 
   /**
    * The lines that begin at some positions of any journals, in the order of the places, for an engine on which one question costs less than many. Undefined where
@@ -67,9 +82,9 @@ export interface JournalPosition {
   readonly position: number
 }
 
-/** `stale-index`: derived, and rotten or in disagreement with the lines. `leftover`: derived, and never finished. `no-watermarks`: nothing says how far some journals reached. */
+/** `stale-index`: derived, and rotten or in disagreement with the lines. `no-watermarks`: nothing says how far some journals reached. */
 export interface Oddity {
-  readonly kind: 'stale-index' | 'leftover' | 'foreign-file' | 'no-watermarks'
+  readonly kind: 'stale-index' | 'foreign-file' | 'no-watermarks'
   /** As an operator would name it. */
   readonly file: string
   /** First position of the segment that it concerns. */
@@ -202,6 +217,8 @@ export interface AppendOptions {
   readonly later?: boolean
   /** The opening (`Chunk.opened`) that the caller's knowledge of the segment rests on: if it is another one by now, nothing is written (`moved`). */
   readonly opened?: number | undefined
+  /** The time of this change in the order of the store, for `Engine.latest`. */
+  readonly time?: number
   /** Writes although part of the journal has vanished: for the record that accepts the loss. Otherwise such an append throws DAMAGED. */
   readonly accepting?: boolean
   /** Called, if the engine can, as soon as the whole group stands and before it is durable: for work to be done while the disk works. */

@@ -3,14 +3,15 @@
  * tar archive has the files of a directory, or of a whole home folder.
  */
 import { HoldfastError } from '../errors.ts'
-import { isLog, isOrphan, isSessionDirectory } from './file-names.ts'
+import { firstPosition, isLog, isOrphan, isSessionDirectory, journalsDirectory } from './file-names.ts'
 import type { Source, SourceFile } from './item.ts'
 import { type Compression, decompressor, plain } from './plain.ts'
 import { filesInTar, isTar, type TarFile } from './tar.ts'
 
 export interface BytesLimits {
-  /** Of the bytes as they came, and of what they decompress to; 64 MiB and 256 MiB unless told. An archive is held in memory: of one, both are the first. */
+  /** The largest length of the bytes. Defaults to 64 MiB. It holds for a decompressed archive, too, which is in memory. */
   readonly bytes?: number
+  /** The largest length after decompression. Defaults to 256 MiB. */
   readonly decompressedBytes?: number
 }
 
@@ -23,10 +24,14 @@ const READ_BYTES = 65_536
 export const EXPANSION = 10
 
 /**
- * One file to import, from its bytes. `name` is its name where it comes from, because some formats do not say inside what they are.
+ * Makes a source for `importInto` from the bytes of one file, plain or compressed.
  *
- * @example for await (const report of importInto(store, [bytesSource('rollout.jsonl', bytes)])) console.log(report.session)
- * @throws HoldfastError PAYLOAD_TOO_LARGE over a limit: at once, or when it is read, for what it decompresses to.
+ * @param name The name of the file. Some formats are recognised by it.
+ * @param limits `bytes` defaults to 64 MiB, `decompressedBytes` to 256 MiB.
+ * @returns The source. It touches no disk.
+ * @throws HoldfastError PAYLOAD_TOO_LARGE when the file exceeds a limit, at once or while it is read.
+ * @example
+ * for await (const report of importInto(store, [bytesSource('rollout.jsonl', bytes)])) console.log(report.session)
  */
 export function bytesSource(name: string, bytes: Uint8Array, limits: BytesLimits = {}): Source {
   const { bytes: most = 64 * 1024 * 1024, decompressedBytes = 256 * 1024 * 1024 } = limits
@@ -38,10 +43,14 @@ export function bytesSource(name: string, bytes: Uint8Array, limits: BytesLimits
 }
 
 /**
- * One file to import, or all files of a tar archive, compressed or not.
+ * Makes sources for `importInto` from the bytes of one file, or of all files of a tar archive, compressed or not.
  *
- * @example for await (const report of importInto(store, bytesSources('sessions.tar.gz', bytes))) console.log(report.session)
- * @throws HoldfastError PAYLOAD_TOO_LARGE over a limit.
+ * @param name The name of the file or archive.
+ * @param limits `bytes` defaults to 64 MiB, also for a decompressed archive. `decompressedBytes` defaults to 256 MiB.
+ * @returns The sources. They touch no disk.
+ * @throws HoldfastError PAYLOAD_TOO_LARGE when the file or archive exceeds a limit.
+ * @example
+ * for await (const report of importInto(store, bytesSources('sessions.tar.gz', bytes))) console.log(report.session)
  */
 export async function* bytesSources(name: string, bytes: Uint8Array, limits: BytesLimits = {}): AsyncGenerator<Source> {
   const source = bytesSource(name, bytes, limits)
@@ -73,10 +82,32 @@ function* sourcesIn(name: string, files: readonly TarFile[]): Generator<Source> 
     const own = below(directory).map(({ path, bytes }) => plainFile(path.slice(cut), bytes))
     yield { name: directory === '' ? name : `${name}/${directory}`, files: own }
   }
-  const rest = files.filter(({ path }) => !outermost.some((directory) => directory === '' || path.startsWith(`${directory}/`)))
+  const others = files.filter(({ path }) => !outermost.some((directory) => directory === '' || path.startsWith(`${directory}/`)))
+  yield* journalsIn(name, others)
+  const stores = others.flatMap(({ path }) => (/(?:^|\/)holdfast\.json$/.test(path) ? [directoryOf(path)] : []))
+  const rest = others.filter(({ path }) => firstPosition(path) === undefined && !stores.some((store) => isOfStore(path, store)))
   // What an interrupted save left comes behind the files that it was to replace.
   const ordered = [...rest.filter(({ path }) => isLog(path)), ...rest.filter(({ path }) => isOrphan(path))]
   for (const { path, bytes } of ordered) yield bytesSource(`${name}/${path}`, bytes)
+}
+
+/** Whether a file is one that names a store, or is derived from its journals. */
+function isOfStore(path: string, store: string): boolean {
+  const below = store === '' ? path : path.startsWith(`${store}/`) ? path.slice(store.length + 1) : '/'
+  return below === 'holdfast.json' || /^(?:feed|watermarks|sessions)\//.test(below)
+}
+
+/** The journals of a Holdfast store, one source for each space. */
+function* journalsIn(name: string, files: readonly TarFile[]): Generator<Source> {
+  const segments = files.filter(({ path }) => firstPosition(path) !== undefined)
+  for (const directory of new Set(segments.map(({ path }) => journalsDirectory(path)))) {
+    const cut = directory === '' ? 0 : directory.length + 1
+    const own = segments.filter(({ path }) => journalsDirectory(path) === directory)
+    yield {
+      name: directory === '' ? name : `${name}/${directory}`,
+      files: own.map(({ path, bytes }) => plainFile(path.slice(cut), bytes)),
+    }
+  }
 }
 
 function ancestorsOf(directory: string): string[] {

@@ -8,7 +8,7 @@ import { fieldsIn } from './canonical.ts'
 import type { Importer, Item, MessageItem, Source } from './item.ts'
 import type { Raw } from './lines.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
-import { Remembered } from './remembered.ts'
+import { RecentEntries } from './recent-entries.ts'
 import {
   asArray,
   asCount,
@@ -81,10 +81,10 @@ class Reader implements LineReader {
   /** Lines in front of the first that tells where the session was at work. */
   readonly #early: JsonObject[] = []
   /** How many prompts came before each message. */
-  readonly #messages = new Remembered<number>(REMEMBERED)
-  readonly #beside = new Remembered<LineBeside>(REMEMBERED)
+  readonly #messages = new RecentEntries<number>(REMEMBERED)
+  readonly #beside = new RecentEntries<LineBeside>(REMEMBERED)
   /** Replies whose usage was told: the lines of one are not far apart. */
-  readonly #replies = new Remembered<true>(REMEMBERED_REPLIES)
+  readonly #replies = new RecentEntries<true>(REMEMBERED_REPLIES)
   /** Which child a sub-agent's line belongs to. */
   readonly #sidechains = new Map<string, string>()
   readonly #children = new Set<string>()
@@ -120,7 +120,7 @@ class Reader implements LineReader {
     if (line.type === 'custom-title') this.#titles.custom = asTitle(line.customTitle) ?? this.#titles.custom ?? ''
     if (line.type === 'ai-title') this.#titles.ai = asTitle(line.aiTitle) ?? this.#titles.ai ?? ''
     if (line.type === 'summary') this.#titles.ai ||= asTitle(line.summary) ?? ''
-    this.#remember(asString(line.uuid), this.#messageBefore(line))
+    this.#noteMessage(asString(line.uuid), this.#messageBefore(line))
     this.items.push(rawEntry(NAME, session, String(line.type).slice(0, 40), line))
   }
 
@@ -175,14 +175,14 @@ class Reader implements LineReader {
     if (isPrompt) this.#prompts++
     this.#titles.prompt ??= isPrompt ? asTitle(contentText(inner.content).split('\n')[0]?.slice(0, 200)) : undefined
     this.#last = id
-    this.#remember(asString(line.uuid), id)
+    this.#noteMessage(asString(line.uuid), id)
     this.items.push(new LineMessage({ session, id, at, after, recovered, usage: this.#usageIn(inner) }, line, raw))
   }
 
   #compaction(line: JsonObject, id: string): void {
     const session = this.#session as string
     const overview = contentText(asObject(line.message)?.content)
-    this.#remember(asString(line.uuid), this.#last)
+    this.#noteMessage(asString(line.uuid), this.#last)
     const outcome = { status: 'completed', overview, abstract: overview.split('\n')[0] ?? '' } as const
     this.items.push({ kind: 'archive', session, key: `compaction-${id}`, upTo: this.#last, at: asTime(line.timestamp), outcome })
     this.items.push(rawEntry(NAME, session, 'compact-summary', line))
@@ -238,7 +238,7 @@ class Reader implements LineReader {
     return prompts === undefined ? undefined : { message: uuid, prompts }
   }
 
-  #remember(uuid: string | undefined, message: string | undefined): void {
+  #noteMessage(uuid: string | undefined, message: string | undefined): void {
     if (uuid === undefined) return
     if (uuid === message) this.#messages.set(uuid, this.#prompts)
     else this.#beside.set(uuid, { message, prompts: this.#prompts })

@@ -17,3 +17,19 @@ export function isOrphan(name: string): boolean {
 export function isSessionDirectory(paths: readonly string[]): boolean {
   return paths.some((path) => path === 'messages.jsonl' || ARCHIVE.test(path))
 }
+
+/** A segment of a Holdfast journal, by the name of its file. */
+const SEGMENT = /^\d{16}\.jsonl$/
+/** The directory of a journal inside the directory of its space. */
+const IN_SPACE = /(?:^|\/)[0-9a-f]{2}\/[a-z0-9-]{0,24}-[0-9a-f]{32}$/
+
+/** The first position that a segment of a journal holds, by its name; undefined if the file is none. */
+export function firstPosition(path: string): number | undefined {
+  const name = path.split('/').at(-1) ?? path
+  return SEGMENT.test(name) ? Number(name.slice(0, 16)) : undefined
+}
+
+/** The directory with everything that belongs together with a segment: that of its space, so that a fork finds its parent, else that of its journal. */
+export function journalsDirectory(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/'))).replace(IN_SPACE, '')
+}

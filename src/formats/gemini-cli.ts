@@ -8,7 +8,7 @@ import { fieldsIn, literal, type Written } from './canonical.ts'
 import type { Importer, Item, Source } from './item.ts'
 import type { Raw } from './lines.ts'
 import { damageOf, digested, firstObjects, headOf, type LineReader, rawEntry, readOne, readThrough, without } from './raw.ts'
-import { Remembered } from './remembered.ts'
+import { RecentEntries } from './recent-entries.ts'
 import {
   asArray,
   asCount,
@@ -72,7 +72,7 @@ class Reader implements LineReader {
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
   /** What tells the content of each message: one may come again with another. What was forgotten since, the store knows by its id. */
-  readonly #seen = new Remembered<number>(REMEMBERED)
+  readonly #seen = new RecentEntries<number>(REMEMBERED)
   #session: string | undefined
   /** The conversation as it is now. */
   #path: string[] = []

@@ -91,21 +91,36 @@ async function* readArchive(session: string, { name, files }: Archive, archived:
     }
   }
   const meta = await objectIn(files.get('.meta.json'))
-  const outcome = await outcomeOf(files)
+  const summary = await summaryOf(files)
+  const outcome = await outcomeOf(files, summary)
   if (last !== undefined) {
     yield { kind: 'archive', session, key: name, upTo: last, at: asTime(meta?.created_at ?? meta?.timestamp), outcome }
-  } else if (outcome.status === 'completed') {
-    yield rawEntry(NAME, session, `${name}/summary`, { abstract: outcome.abstract, overview: outcome.overview })
   }
+  // A summary that no archive here has is kept beside the messages.
+  const isUsed = last !== undefined && outcome.status === 'completed'
+  if (summary !== undefined && !isUsed) yield rawEntry(NAME, session, `${name}/summary`, { ...summary })
 }
 
-/** A summary that is there was made, and memories were extracted with it, whatever the marker says: neither is done again. */
-async function outcomeOf(files: ReadonlyMap<string, SourceFile>): Promise<ArchiveOutcome> {
+interface Summary {
+  readonly abstract: string
+  readonly overview: string
+}
+
+async function summaryOf(files: ReadonlyMap<string, SourceFile>): Promise<Summary | undefined> {
   const [overview, abstract] = [await textIn(files.get('.overview.md')), await textIn(files.get('.abstract.md'))]
-  if (overview !== undefined || abstract !== undefined) {
-    return { status: 'completed', overview: overview ?? abstract ?? '', abstract: abstract ?? firstLine(overview ?? '') }
-  }
-  if (files.has('.done')) return { status: 'completed', overview: '', abstract: '' }
+  if (overview === undefined && abstract === undefined) return undefined
+  return { overview: overview ?? abstract ?? '', abstract: abstract ?? firstLine(overview ?? '') }
+}
+
+/**
+ * `.done` is the last file that OpenViking writes for an archive. Without it, the summary may be there and the memories may not: the task was not
+ * finished. A worker of this store finishes it, and makes both. The files of a first attempt are kept as entries.
+ */
+async function outcomeOf(
+  files: ReadonlyMap<string, SourceFile>,
+  summary: Summary = { abstract: '', overview: '' },
+): Promise<ArchiveOutcome> {
+  if (files.has('.done')) return { status: 'completed', ...summary }
   const failed = files.get('.failed.json')
   if (failed === undefined) return { status: 'pending' }
   const why = await objectIn(failed)

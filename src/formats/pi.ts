@@ -7,7 +7,7 @@ import { fieldsIn } from './canonical.ts'
 import type { Importer, Item, MessageItem, Source } from './item.ts'
 import type { Raw } from './lines.ts'
 import { damageOf, firstObjects, headOf, type LineReader, rawEntry, readThrough, without } from './raw.ts'
-import { Remembered } from './remembered.ts'
+import { RecentEntries } from './recent-entries.ts'
 import { asArray, asCount, asId, asMetadata, asObject, asString, asTime, asTitle, ContentIds, callOf, stemOf } from './values.ts'
 
 const NAME = 'pi'
@@ -42,7 +42,7 @@ class Reader implements LineReader {
   readonly #ids = new ContentIds()
   readonly #damage: Item[] = []
   /** For each entry, the message that it is or follows, and the one before that; null if none stands before it. */
-  readonly #known = new Remembered<{ readonly message: string | null; readonly previous: string | null }>(REMEMBERED)
+  readonly #known = new RecentEntries<{ readonly message: string | null; readonly previous: string | null }>(REMEMBERED)
   /** The messages in the order of the file, as the first version names them: it has no ids. */
   readonly #order: string[] = []
   #isFirst = true
@@ -70,14 +70,14 @@ class Reader implements LineReader {
       this.#last = id
       this.#isFirst = false
       if (typeof line.id !== 'string') this.#order.push(id)
-      this.#remember(id, id, before)
+      this.#noteMessage(id, id, before)
       const written = content !== line.message || raw === undefined ? undefined : fieldsIn(line, raw)?.value('message')
       const { text, pieces } = written ?? {}
       const usage = usageIn(asObject(line.message) ?? {})
       this.items.push({ kind: 'message', session, id, message: content, at, after, recovered, usage, text, digest: undefined, pieces })
       return
     }
-    if (typeof line.id === 'string') this.#remember(line.id, before, null)
+    if (typeof line.id === 'string') this.#noteMessage(line.id, before, null)
     if (line.type === 'compaction') this.#compaction(session, line, before, at)
     const name = line.type === 'session_info' ? asTitle(line.name) : undefined
     if (name !== undefined) this.items.push({ kind: 'describe', session, description: { title: name }, at })
@@ -110,7 +110,7 @@ class Reader implements LineReader {
     return known === undefined ? this.#last : known.message
   }
 
-  #remember(entry: string, message: string | null, previous: string | null): void {
+  #noteMessage(entry: string, message: string | null, previous: string | null): void {
     this.#known.set(entry, { message, previous })
   }
 

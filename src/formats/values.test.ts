@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Remembered } from './remembered.ts'
+import { RecentEntries } from './recent-entries.ts'
 import { asTime } from './values.ts'
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
 })
 
 test('the last ones are remembered, with their newest value, and older ones are let go', () => {
-  const remembered = new Remembered<number>(3)
+  const remembered = new RecentEntries<number>(3)
   for (let n = 0; n < 10; n++) remembered.set(`a${n}`, n)
   remembered.set('a8', 80)
   expect([7, 8, 9].map((n) => remembered.get(`a${n}`))).toEqual([7, 80, 9])

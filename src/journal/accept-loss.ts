@@ -10,8 +10,8 @@ import { encodeBody, Group } from '../record/line.ts'
 import type { Draft } from '../record/record.ts'
 import { nextEpoch } from '../record/watermark.ts'
 import { type Loss, lossError } from './loss.ts'
-import { noticeBody, sealBody, type Writer } from './own-records.ts'
 import type { Tail } from './tail.ts'
+import { noticeBody, sealBody, type Writer } from './writer-records.ts'
 
 export interface Acceptance<S> extends Writer {
   readonly tail: Tail<S>
@@ -45,7 +45,8 @@ async function untilNothingIsLost<S>(acceptance: Acceptance<S>, onAccepted: (los
     await tail.load()
     const { loss } = tail
     if (loss?.as === 'identity') throw lossError(loss)
-    // The segment after the seal is made at once; another process would make it before its next write.
+    // The segment after the seal is made at once; another process would make it before its next write. And a segment that was begun and never finished
+    // is finished first, with a checkpoint that still reports the loss: it is accepted in that segment.
     if (!tail.writable) {
       requireKnown()
       await tail.roll(true)

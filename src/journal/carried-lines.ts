@@ -2,6 +2,7 @@
 import type { Journal } from '../engine/port.ts'
 import type { Line } from '../record/line.ts'
 import { history } from './history.ts'
+import { scanLines } from './scan.ts'
 
 const NEWLINE = Buffer.from('\n')
 
@@ -13,7 +14,7 @@ export async function countedLines(
 ): Promise<{ readonly at: number; readonly bytes: Buffer }[]> {
   const lines = new Map<number, Buffer>()
   const start = (await journal.segments()).findLast((first) => first <= from) ?? 0
-  for await (const { verdict, line } of history(journal, { from: start, to: before, barrier: false, sealed: true })) {
+  for await (const { verdict, line } of history(journal, { from: start, to: before, barrier: false, encrypted: true })) {
     if (verdict.kind !== 'counted' || verdict.at < from || verdict.record.type === 'segment.sealed') continue
     lines.set(verdict.at, Buffer.concat([line.bytes, NEWLINE]))
   }
@@ -25,14 +26,9 @@ export async function carryErasures(journal: Journal, first: number, from: numbe
   const now = new Map((await countedLines(journal, from, first)).map(({ at, bytes }) => [at, bytes]))
   const changed = carried.filter(({ at, bytes }) => now.get(at)?.length === bytes.length && now.get(at)?.compare(bytes) !== 0)
   if (changed.length === 0) return
-  for (let next = first; ; ) {
-    const chunk = await journal.read(first, next)
-    if (chunk === undefined || chunk.next === next) return
-    for (const { at, bytes } of chunk.lines) {
-      const old = changed.find((line) => line.bytes.length === bytes.length + 1 && Buffer.compare(line.bytes.subarray(0, -1), bytes) === 0)
-      const fresh = old === undefined ? undefined : now.get(old.at)
-      if (fresh !== undefined) await journal.overwrite(first, at, bytes, fresh.subarray(0, -1))
-    }
-    next = chunk.next
+  for await (const { at, bytes } of scanLines(journal, first)) {
+    const old = changed.find((line) => line.bytes.length === bytes.length + 1 && Buffer.compare(line.bytes.subarray(0, -1), bytes) === 0)
+    const fresh = old === undefined ? undefined : now.get(old.at)
+    if (fresh !== undefined) await journal.overwrite(first, at, bytes, fresh.subarray(0, -1))
   }
 }

@@ -11,7 +11,6 @@ import type { PlacedGroup } from './placed-group.ts'
 export interface PendingOperation<S> {
   readonly operation: Operation<S, unknown>
   readonly id: string
-  readonly at: string
   body: Body | undefined
   /** What the body was made from. */
   payload: JsonObject | undefined
@@ -38,11 +37,11 @@ export interface Plan<S> extends PlacedGroup<S> {
   readonly planned: readonly Planned<S>[]
   readonly urgent: boolean
   /** Nothing can be planned before a segment was begun for this reason. */
-  readonly opens?: SealReason
+  readonly opens: SealReason | undefined
 }
 
 /**
- * Tells everybody, but for those who only read while others could not write: a full disk can be read. Returns those who go on waiting.
+ * Rejects the operations; but readers stay pending if others could not write, because a full disk can be read. Returns those that stay pending.
  */
 export function rejectWith<S>(error: unknown, waiting: readonly PendingOperation<S>[]): PendingOperation<S>[] {
   const readers = waiting.filter(({ operation }) => operation.readOnly === true)
@@ -51,7 +50,7 @@ export function rejectWith<S>(error: unknown, waiting: readonly PendingOperation
   return kept
 }
 
-/** A mistake inside one operation is told to its caller and stops no other. */
+/** A mistake inside one operation is reported to its caller and stops no other. */
 export function decide<S>(item: PendingOperation<S>, state: S, known: Known): Decision<unknown> {
   try {
     return item.operation.decide(state, known)
@@ -63,6 +62,11 @@ export function decide<S>(item: PendingOperation<S>, state: S, known: Known): De
 /** The first outcome of a call that was repeated. */
 export function isDuplicate<S>({ waiting: { operation }, decision }: Planned<S>): boolean {
   return decision.write === undefined && !('refuse' in decision) && operation.readOnly !== true && operation.fleeting !== true
+}
+
+/** Whether a plan need not be durable when it is answered. */
+export function isFleeting<S>({ planned }: Plan<S>): boolean {
+  return planned.every(({ waiting: { operation } }) => operation.fleeting === true)
 }
 
 export function settle<S>({ waiting, decision, place }: Planned<S>): void {

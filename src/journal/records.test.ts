@@ -92,7 +92,7 @@ describe('records between two positions', () => {
         for (const { at } of records.filter((one) => !whole.includes(one))) expect(await new Records(journal).at(at)).toBeUndefined()
         if (!carries) expect(await all(new Records(inRows(journal, records)).backward(from, to))).toEqual(expected.toReversed())
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 })

@@ -3,11 +3,12 @@
  * state names by where they stand. Whoever asks knows from the state that these positions count and are durable. A line that is
  * missing there may be carried: then it stands at the beginning of a later segment.
  */
-import type { Chunk, Journal } from '../engine/port.ts'
+import type { Journal } from '../engine/port.ts'
 import { firstCopy } from '../record/copies.ts'
 import { LIMITS } from '../record/limits.ts'
 import { isOfOtherType, type Line, readLine } from '../record/line.ts'
 import { isWrittenTwice, type JournalRecord, type RecordType } from '../record/record.ts'
+import { Scan, scanLines } from './scan.ts'
 
 export interface Found {
   readonly record: JournalRecord
@@ -19,6 +20,7 @@ export interface Found {
 const WINDOW_BYTES = 64 * 1024
 /** The first read is smaller: often it is for one record, or for the last few. */
 const FIRST_BYTES = 4096
+const SIZES = { firstBytes: FIRST_BYTES, bytes: WINDOW_BYTES }
 
 /**
  * Who carries lines may be late, because others who know of no failure were first: then the lines stand in a segment after that. After so many
@@ -157,15 +159,12 @@ export class Records {
   }
 
   async *#segmentForward(segment: number, { first, last }: Bounds): AsyncGenerator<Found> {
-    for (let from = first, limit = FIRST_BYTES; from <= last; limit = WINDOW_BYTES) {
-      const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
-      if (chunk === undefined || chunk.next === from) return
-      for (const line of chunk.lines) {
+    for await (const { lines } of new Scan(this.#journal, segment, { from: first, last, ...SIZES })) {
+      for (const line of lines) {
         if (line.at > last) return
         const found = recordIn(line)
         if (found !== undefined) yield found
       }
-      from = chunk.next
     }
   }
 
@@ -201,14 +200,10 @@ export class Records {
 
   /** Lines of a stretch, up to those that begin at `last`. */
   async #lines(segment: number, begin: number, end: number, last: number): Promise<Line[]> {
-    const lines: Line[] = []
-    for (let from = begin; from <= last; ) {
-      const chunk = await this.#journal.read(segment, from, end - from)
-      if (chunk === undefined || chunk.next === from) break
-      for (const line of chunk.lines) if (line.at <= last) lines.push(line)
-      from = chunk.next
-    }
-    return lines
+    const found: Line[] = []
+    for await (const { lines } of new Scan(this.#journal, segment, { from: begin, last, bytes: end - begin }))
+      for (const line of lines) if (line.at <= last) found.push(line)
+    return found
   }
 
   /** Lines that are carried from segments that are gone: they stand in front of the first one that is there. */
@@ -238,24 +233,20 @@ export class Records {
     if (nothing.has(segment)) return { carried: [], told: true }
     const carried: Found[] = []
     let told = false
-    for (let from = segment, limit = FIRST_BYTES; ; limit = WINDOW_BYTES) {
-      const chunk: Chunk | undefined = await this.#journal.read(segment, from, limit)
-      if (chunk === undefined || chunk.next === from) return { carried, told }
-      for (const line of chunk.lines) {
-        const decoded = readLine(line)
-        if (decoded.kind !== 'record') continue
-        const { record, crc } = decoded
-        // A checkpoint that carries nothing is not the end of it: another helper may have carried lines behind it.
-        if (record.type === 'checkpoint') told = true
-        else if (record.pos === line.at) {
-          if (told && carried.length === 0) carryNothing.set(this.#journal, nothing.add(segment))
-          return { carried, told }
-        } else if ((record.pos as number) < segment) {
-          carried.push({ record, crc, at: record.pos as number, end: (record.pos as number) + line.bytes.length + 1 })
-        }
+    for await (const line of scanLines(this.#journal, segment, SIZES)) {
+      const decoded = readLine(line)
+      if (decoded.kind !== 'record') continue
+      const { record, crc } = decoded
+      // A checkpoint that carries nothing is not the end of it: another process may have carried lines after it.
+      if (record.type === 'checkpoint') told = true
+      else if (record.pos === line.at) {
+        if (told && carried.length === 0) carryNothing.set(this.#journal, nothing.add(segment))
+        break
+      } else if ((record.pos as number) < segment) {
+        carried.push({ record, crc, at: record.pos as number, end: (record.pos as number) + line.bytes.length + 1 })
       }
-      from = chunk.next
     }
+    return { carried, told }
   }
 }
 

@@ -221,9 +221,9 @@ describe('an operation that must stand first in a segment', () => {
   test('may be one that begins anew, so that what is in front of it can be purged', async () => {
     const one = replica(1_000_000)
     for (const text of numbers(5)) await one.submit(write(text))
-    const first = await one.beginAnew()
+    const first = await one.beginSegment()
     expect(await journal.segments()).toEqual([0, first])
-    expect(await one.beginAnew()).toBe(first)
+    expect(await one.beginSegment()).toBe(first)
     await journal.purge(first)
     expect((await replica().read()).state).toEqual({ count: 5, last: '4' })
     await one.submit(write('after'))

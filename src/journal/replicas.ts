@@ -4,6 +4,7 @@ import { sessionCipher } from '../encryption/session-cipher.ts'
 import type { Clock } from '../engine/clock.ts'
 import type { Ids } from '../engine/ids.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import { StoreTime } from '../engine/store-time.ts'
 import type { Counted } from '../record/fold.ts'
 import type { Limits } from '../record/limits.ts'
 import { isNamedIn } from './loss.ts'
@@ -26,6 +27,7 @@ export class Replicas<S> {
   readonly #ids: Ids
   readonly #limits: Pick<Limits, 'replicas' | 'segmentBytes'>
   readonly #dataKeys: DataKeys | undefined
+  readonly #time: StoreTime
   /** In order of use. */
   readonly #held = new Map<string, Held<S>>()
 
@@ -44,6 +46,7 @@ export class Replicas<S> {
     this.#ids = options.ids
     this.#limits = options.limits
     this.#dataKeys = options.dataKeys
+    this.#time = new StoreTime(options.engine)
   }
 
   /** The replica of a journal. */
@@ -68,6 +71,7 @@ export class Replicas<S> {
         journal: new OwnJournal(journal, isNamed),
         replica: new Replica({
           ...{ journal, reducer: this.#reducer, cipher, clock: this.#clock, ids: this.#ids, limits: { segmentBytes }, witness, isNamed },
+          time: this.#time,
         }),
       }
     )

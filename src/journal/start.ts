@@ -2,6 +2,7 @@
 import type { Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { JournalFold, type Seal } from '../record/fold.ts'
+import { Scan } from './scan.ts'
 
 /** The first record is near the start, as a rule: every load looks for it. */
 const PIECE_BYTES = 4096
@@ -33,25 +34,25 @@ async function firstRecord(
   successor = Number.POSITIVE_INFINITY,
 ): Promise<number | 'carried on' | undefined> {
   const fold = new JournalFold(segment, successor)
-  for (let from = segment; ; ) {
-    const chunk = await journal.read(segment, from, PIECE_BYTES).catch(ignoreUnreadable)
-    // Purged in the meantime, and the state that was loaded is older than that; or it cannot be read, which is no loss.
-    if (chunk === undefined) return segment
-    if (chunk.next === from) return undefined
-    for (const { at, bytes } of chunk.lines) {
-      const verdict = fold.judge({ at, bytes })
-      if (verdict.kind !== 'counted') continue
-      if (!isCarriedWhole(fold.seal, segment)) return verdict.at
-      return fold.root === undefined ? undefined : 'carried on'
+  const scan = new Scan(journal, segment, { bytes: PIECE_BYTES })
+  try {
+    for await (const { lines } of scan) {
+      for (const { at, bytes } of lines) {
+        const verdict = fold.judge({ at, bytes })
+        if (verdict.kind !== 'counted') continue
+        if (!isCarriedWhole(fold.seal, segment)) return verdict.at
+        return fold.root === undefined ? undefined : 'carried on'
+      }
     }
-    from = chunk.next
+  } catch (error) {
+    // That it cannot be read is no loss.
+    if (error instanceof HoldfastError && error.code === 'UNREADABLE') return segment
+    throw error
   }
+  // It was purged after the segments were listed, and the state that was loaded is older than that.
+  return scan.isGone ? segment : undefined
 }
 
 function isCarriedWhole(seal: Seal | undefined, segment: number): boolean {
   return seal?.from !== undefined && seal.from <= segment
-}
-
-function ignoreUnreadable(error: unknown): undefined {
-  if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE') throw error
 }

@@ -50,6 +50,12 @@ export class Unsynced {
     this.#announced = end
   }
 
+  /** The position from which the next segment must carry lines. That includes lines which this segment carries itself, if it was never synced. */
+  carryFrom({ segment, carriedFrom }: { readonly segment: number; readonly carriedFrom: number }): number | undefined {
+    const { suspectFrom } = this
+    return suspectFrom !== undefined && suspectFrom <= segment ? Math.min(suspectFrom, carriedFrom) : suspectFrom
+  }
+
   /** True if this error is a failed sync. Then the lines that it was for are suspect. */
   suspect(error: unknown): boolean {
     if (!(error instanceof HoldfastError) || error.details.reason !== 'sync failed') return false

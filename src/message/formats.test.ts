@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../record/record.ts'
-import { convert, FORMATS, type Format } from './formats.ts'
+import { convert, FORMATS } from './formats.ts'
 import { viewOf } from './message.ts'
+import type { Format } from './shapes.ts'
 
 function into(format: Format, ...messages: JsonObject[]): JsonObject[] {
   return convert(
     format,
     messages.map((message) => ({ message, view: viewOf(message) })),
-  )
+  ) as object[] as JsonObject[]
 }
 
 const ASK = { role: 'user', content: 'Weather in Rome and Oslo?' }

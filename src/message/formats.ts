@@ -9,14 +9,27 @@
  */
 import type { Json, JsonObject } from '../record/record.ts'
 import { asText, type MessageView, type ToolCall, type ToolResult } from './message.ts'
+import type {
+  AiSdkMessage,
+  AiSdkTextPart,
+  AiSdkToolCallPart,
+  AiSdkToolResultPart,
+  AnthropicBlock,
+  AnthropicMessage,
+  Format,
+  FormatMessages,
+  OpenAiMessage,
+  OpenAiResponsesItem,
+  OpenAiToolCall,
+  TextMessage,
+} from './shapes.ts'
 
 /**
  * The formats in which a window can be returned.
  *
  * @example const { messages } = await session.window({ format: FORMATS[0] })
  */
-export const FORMATS = ['openai', 'openai-responses', 'anthropic', 'ai-sdk', 'text'] as const
-export type Format = (typeof FORMATS)[number]
+export const FORMATS = ['openai', 'openai-responses', 'anthropic', 'ai-sdk', 'text'] as const satisfies readonly Format[]
 
 /** What is converted: a message as it was kept, what can be told of it. */
 export interface Viewed {
@@ -30,16 +43,16 @@ type Step =
   | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly by: 'tool'; readonly results: readonly (ToolResult & { readonly name: string })[] }
 
-export function convert(format: Format, messages: readonly Viewed[]): JsonObject[] {
-  if (format === 'text') return messages.map(({ view }) => toText(view))
-  return CONVERTERS[format](stepsOf(messages.map(({ view }) => view)))
+export function convert<F extends Format>(format: F, messages: readonly Viewed[]): FormatMessages[F][] {
+  return CONVERTERS[format](messages.map(({ view }) => view))
 }
 
-const CONVERTERS: Readonly<Record<Exclude<Format, 'text'>, (steps: readonly Step[]) => JsonObject[]>> = {
-  openai: (steps) => steps.flatMap(toOpenAi),
-  'openai-responses': (steps) => steps.flatMap(toResponses),
-  anthropic: toAnthropic,
-  'ai-sdk': (steps) => steps.map(toAiSdk),
+const CONVERTERS: { readonly [F in Format]: (views: readonly MessageView[]) => FormatMessages[F][] } = {
+  openai: (views) => stepsOf(views).flatMap(toOpenAi),
+  'openai-responses': (views) => stepsOf(views).flatMap(toResponses),
+  anthropic: (views) => toAnthropic(stepsOf(views)),
+  'ai-sdk': (views) => stepsOf(views).map(toAiSdk),
+  text: (views) => views.map(toText),
 }
 
 function stepsOf(views: readonly MessageView[]): Step[] {
@@ -77,26 +90,28 @@ function together(a: Step, b: Step): Step | undefined {
   return { by: 'assistant', text: [a.text, b.text].filter((text) => text !== '').join('\n'), calls: [...a.calls, ...b.calls] }
 }
 
-function toOpenAi(step: Step): JsonObject[] {
+function toOpenAi(step: Step): OpenAiMessage[] {
   if (step.by === 'tool') return step.results.map(({ id, output }) => ({ role: 'tool', tool_call_id: id, content: asText(output) }))
   if (step.by !== 'assistant' || step.calls.length === 0) return [{ role: step.by, content: step.text }]
-  const calls = step.calls.map(({ id, name, input }) => ({ id, type: 'function', function: { name, arguments: argumentsOf(input) } }))
+  const calls = step.calls.map(
+    ({ id, name, input }): OpenAiToolCall => ({ id, type: 'function', function: { name, arguments: argumentsOf(input) } }),
+  )
   return [{ role: 'assistant', content: step.text === '' ? null : step.text, tool_calls: calls }]
 }
 
-function toResponses(step: Step): JsonObject[] {
+function toResponses(step: Step): OpenAiResponsesItem[] {
   if (step.by === 'tool')
     return step.results.map(({ id, output }) => ({ type: 'function_call_output', call_id: id, output: asText(output) }))
-  const said = step.text === '' ? [] : [{ type: 'message', role: step.by, content: step.text }]
+  const said: OpenAiResponsesItem[] = step.text === '' ? [] : [{ type: 'message', role: step.by, content: step.text }]
   if (step.by !== 'assistant') return said
-  const calls = step.calls.map(({ id, name, input }) => ({ type: 'function_call', call_id: id, name, arguments: argumentsOf(input) }))
-  return [...said, ...calls]
+  for (const { id, name, input } of step.calls) said.push({ type: 'function_call', call_id: id, name, arguments: argumentsOf(input) })
+  return said
 }
 
 const LEFT_OUT = '[What was said before this is left out.]'
 
-function toAnthropic(steps: readonly Step[]): JsonObject[] {
-  const messages: { role: 'user' | 'assistant'; content: JsonObject[] }[] = []
+function toAnthropic(steps: readonly Step[]): AnthropicMessage[] {
+  const messages: AnthropicMessage[] = []
   for (const step of steps) {
     // Anthropic takes instructions apart from the messages; one among them is said by the user.
     const role = step.by === 'assistant' ? 'assistant' : 'user'
@@ -108,7 +123,7 @@ function toAnthropic(steps: readonly Step[]): JsonObject[] {
   return messages
 }
 
-function anthropicContent(step: Step): JsonObject[] {
+function anthropicContent(step: Step): AnthropicBlock[] {
   if (step.by === 'tool') {
     return step.results.map(({ id, output, failed }) => ({
       type: 'tool_result',
@@ -119,28 +134,31 @@ function anthropicContent(step: Step): JsonObject[] {
   }
   // A text that ends with a space is refused where the assistant is to go on with it.
   const text = step.by === 'assistant' ? step.text.trimEnd() : step.text
-  const said = text === '' ? [] : [{ type: 'text', text }]
+  const said: AnthropicBlock[] = text === '' ? [] : [{ type: 'text', text }]
   if (step.by !== 'assistant') return said
-  return [...said, ...step.calls.map(({ id, name, input }) => ({ type: 'tool_use', id: anthropicId(id), name, input: inputOf(input) }))]
+  for (const { id, name, input } of step.calls) said.push({ type: 'tool_use', id: anthropicId(id), name, input: inputOf(input) })
+  return said
 }
 
-function toAiSdk(step: Step): JsonObject {
+function toAiSdk(step: Step): AiSdkMessage {
   if (step.by === 'tool') {
-    const content = step.results.map(({ id, name, output, failed }) => ({
-      type: 'tool-result',
-      toolCallId: id,
-      toolName: name,
-      output: { type: failed ? 'error-text' : 'text', value: asText(output) },
-    }))
+    const content = step.results.map(
+      ({ id, name, output, failed }): AiSdkToolResultPart => ({
+        type: 'tool-result',
+        toolCallId: id,
+        toolName: name,
+        output: { type: failed ? 'error-text' : 'text', value: asText(output) },
+      }),
+    )
     return { role: 'tool', content }
   }
   if (step.by !== 'assistant' || step.calls.length === 0) return { role: step.by, content: step.text }
-  const said = step.text === '' ? [] : [{ type: 'text', text: step.text }]
-  const calls = step.calls.map(({ id, name, input }) => ({ type: 'tool-call', toolCallId: id, toolName: name, input }))
+  const said: AiSdkTextPart[] = step.text === '' ? [] : [{ type: 'text', text: step.text }]
+  const calls = step.calls.map(({ id, name, input }): AiSdkToolCallPart => ({ type: 'tool-call', toolCallId: id, toolName: name, input }))
   return { role: 'assistant', content: [...said, ...calls] }
 }
 
-function toText(view: MessageView): JsonObject {
+function toText(view: MessageView): TextMessage {
   const lines = [
     ...(view.text === '' ? [] : [view.text]),
     ...view.media.map((address) => `[file ${address}]`),
@@ -155,8 +173,8 @@ function argumentsOf(input: Json): string {
 }
 
 /** Anthropic takes objects only. */
-function inputOf(input: Json): Json {
-  return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { input }
+function inputOf(input: Json): { [name: string]: Json } {
+  return typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...(input as JsonObject) } : { input }
 }
 
 /** Anthropic takes letters, digits, `_` and `-` only; calls and their results change alike. */

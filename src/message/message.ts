@@ -45,8 +45,16 @@ interface Draft {
   media: string[]
 }
 
-export function viewOf(kept: JsonObject): MessageView {
-  const message = unwrapped(kept)
+/**
+ * Reads a message of any known shape. Fields that it does not know are ignored.
+ *
+ * @returns The role, the text, tool calls and results, reasoning and media.
+ * @example
+ * const { messages } = await session.messages()
+ * for (const { message } of messages) console.log(viewOf(message).text)
+ */
+export function viewOf(kept: object): MessageView {
+  const message = unwrapped(kept as JsonObject)
   const draft: Draft = { text: [], early: 0, reasoning: [], calls: new Map(), results: new Map(), media: [] }
   addMessage(draft, message)
   const { text, early, reasoning, media } = draft

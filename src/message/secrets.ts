@@ -3,9 +3,11 @@
  * anchor, a text that stands in nothing else as a rule; only where one stands is the form compared, and then whatever else can be told of
  * it: a checksum, a header that must be JSON, whether it is a random text or the words of a manual. So a text without secrets costs one
  * pass over it, and hardly anything is taken for a secret that is none. What has no form of its own, such as a password in a sentence, is
- * not found. Every pattern is bounded, so that no text takes longer than its length.
+ * not found. No text takes longer than its length: a pattern reads each character once, and of the anchors in one run of letters and digits,
+ * only the first few are compared.
  */
 import { crc32 } from 'node:zlib'
+import { privateKeyEnd } from './private-key.ts'
 
 /** A stretch of a text that is a secret. */
 export interface Secret {
@@ -18,8 +20,8 @@ interface Form {
   /** As the marker in its place names it. */
   readonly what: string
   readonly anchors: readonly string[]
-  /** Compared at the anchor. The last group is the secret, if there is a group; what stands before it stays. */
-  readonly pattern: RegExp
+  /** Compared at the anchor. Its group `secret` is the secret; without such a group, all of it. Or where the secret that begins there ends. */
+  readonly pattern: RegExp | ((text: string, at: number) => number | undefined)
   /** Whether what has the form is one. That it is random, unless told. */
   readonly isOne?: (secret: string) => boolean
   /** It may follow a letter, a digit or a line. */
@@ -27,14 +29,7 @@ interface Form {
 }
 
 const FORMS: readonly Form[] = [
-  {
-    what: 'private key',
-    anchors: ['-----BEGIN '],
-    // As a text, as JSON inside of a text, and on one line. The end may be cut off.
-    pattern:
-      /-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\{1,8}[nr]){0,20}(?:[A-Z][A-Za-z-]{3,20}: [^\n\\]{0,100}(?:\s|\\{1,8}[nr]){1,20}){0,4}[A-Za-z0-9+/=]{20,100}(?:[A-Za-z0-9+/=]|\s|\\{1,8}[nr]){0,20000}(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----)?/y,
-    inside: true,
-  },
+  { what: 'private key', anchors: ['-----BEGIN '], pattern: privateKeyEnd, inside: true },
   {
     what: 'github token',
     anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
@@ -46,13 +41,14 @@ const FORMS: readonly Form[] = [
   { what: 'npm token', anchors: ['npm_'], pattern: /npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, isOne: hasBase62Crc },
   { what: 'pypi token', anchors: ['pypi-'], pattern: /pypi-Ag(?:EIcHlwaS5vcmc|ENdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{50,500}/y },
   { what: 'holdfast key', anchors: ['hf_'], pattern: /hf_[0-9a-f]{16}_[0-9a-f]{72}(?![0-9a-f])/y, isOne: hasHexCrc },
-  { what: 'holdfast token', anchors: ['hft_'], pattern: /hft_[A-Za-z0-9_-]{40,2000}\.[A-Za-z0-9_-]{20,200}/y },
+  { what: 'holdfast token', anchors: ['hft_'], pattern: /hft_(?=([A-Za-z0-9_-]{40,2000}))\1\.[A-Za-z0-9_-]{20,200}/y },
   { what: 'hugging face token', anchors: ['hf_'], pattern: /hf_[A-Za-z0-9]{34,40}(?![A-Za-z0-9_])/y },
   { what: 'anthropic key', anchors: ['sk-'], pattern: /sk-ant-[a-z]{3,8}\d{2}-[A-Za-z0-9_-]{32,200}/y },
   {
     what: 'openai key',
     anchors: ['sk-'],
-    pattern: /sk-(?:proj-|svcacct-|admin-|None-)?[A-Za-z0-9_-]{20,200}T3BlbkFJ[A-Za-z0-9_-]{20,200}/y,
+    pattern: /sk-[A-Za-z0-9_-]{48,416}/y,
+    isOne: (secret) => isRandom(secret) && secret.slice(23, -20).includes('T3BlbkFJ'),
   },
   { what: 'openrouter key', anchors: ['sk-'], pattern: /sk-or-v1-[0-9a-f]{64}(?![0-9a-f])/y },
   { what: 'api key', anchors: ['sk-'], pattern: /sk-(?:proj-)?[A-Za-z0-9]{32,200}(?![A-Za-z0-9_-])/y },
@@ -64,9 +60,9 @@ const FORMS: readonly Form[] = [
   {
     what: 'aws secret',
     anchors: ['aws_secret_access_key', 'AWS_SECRET_ACCESS_KEY', 'SecretAccessKey', 'secretAccessKey'],
-    pattern: /[A-Za-z_]{15,21}[\\"'\s]{0,6}[:=][\\"'\s]{0,6}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/y,
+    pattern: /[A-Za-z_]{15,21}[\\"'\s]{0,6}[:=][\\"'\s]{0,6}(?<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/y,
   },
-  { what: 'azure key', anchors: ['AccountKey='], pattern: /AccountKey=([A-Za-z0-9+/]{86}==)/y },
+  { what: 'azure key', anchors: ['AccountKey='], pattern: /AccountKey=(?<secret>[A-Za-z0-9+/]{86}==)/y },
   { what: 'google key', anchors: ['AIza'], pattern: /AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])/y },
   { what: 'google secret', anchors: ['GOCSPX-'], pattern: /GOCSPX-[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])/y },
   { what: 'google token', anchors: ['ya29.'], pattern: /ya29\.[A-Za-z0-9_-]{30,2000}/y },
@@ -79,7 +75,7 @@ const FORMS: readonly Form[] = [
   {
     what: 'slack webhook',
     anchors: ['hooks.slack.com/'],
-    pattern: /hooks\.slack\.com\/(?:services|workflows)\/(T[A-Z0-9]{6,20}\/[A-Z0-9]{6,20}(?:\/\d{1,30})?\/[A-Za-z0-9]{16,60})/y,
+    pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<secret>T[A-Z0-9]{6,20}\/[A-Z0-9]{6,20}(?:\/\d{1,30})?\/[A-Za-z0-9]{16,60})/y,
   },
   { what: 'stripe key', anchors: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'], pattern: /[sr]k_(?:live|test)_[A-Za-z0-9]{24,250}/y },
   { what: 'webhook secret', anchors: ['whsec_'], pattern: /whsec_[A-Za-z0-9+/]{32,100}={0,2}/y },
@@ -96,25 +92,25 @@ const FORMS: readonly Form[] = [
   {
     what: 'json web token',
     anchors: ['eyJ'],
-    pattern: /eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{16,2000}/y,
+    pattern: /eyJ(?=([A-Za-z0-9_-]{8,2000}))\1\.eyJ(?=([A-Za-z0-9_-]{8,8000}))\2\.[A-Za-z0-9_-]{16,2000}/y,
     isOne: hasJwtHeader,
   },
   {
     what: 'bearer token',
     anchors: ['Bearer ', 'bearer ', 'BEARER '],
-    pattern: /[Bb][Ee][Aa][Rr][Ee][Rr] {1,8}([A-Za-z0-9._~+/-]{20,8000}={0,2})/y,
+    pattern: /[Bb][Ee][Aa][Rr][Ee][Rr] {1,8}(?<secret>[A-Za-z0-9._~+/-]{20,8000}={0,2})/y,
     isOne: (secret) => isRandom(secret) && /\d/.test(secret) && /[A-Za-z]/.test(secret),
   },
   {
     what: 'password',
     anchors: ['Basic ', 'basic '],
-    pattern: /[Bb]asic {1,8}([A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])/y,
+    pattern: /[Bb]asic {1,8}(?<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])/y,
     isOne: isBasicAuth,
   },
   {
     what: 'password',
     anchors: ['://'],
-    pattern: /:\/\/[^\s:/@"'<>\\?#]{0,100}:([^\s@/"'<>\\]{3,200})(?=@[A-Za-z0-9[])/y,
+    pattern: /:\/\/[^\s:/@"'<>\\?#]{0,100}:(?<secret>[^\s@/"'<>\\]{3,200})(?=@[A-Za-z0-9[])/y,
     isOne: (password) => !/^(?:\W|pass(?:word|wd)?$|secret$|pwd$)|[{}$*]|\.\.\.|your|example|placeholder/i.test(password),
     inside: true,
   },
@@ -128,13 +124,26 @@ const ANCHORS = new RegExp([...BY_ANCHOR.keys()].map((anchor) => anchor.replace(
 /** Something of every form. Told four times as fast as where the anchors are, and most texts have nothing of it. */
 const COARSE = /[A-Za-z0-9][_-][A-Za-z0-9]|----|AKIA|ASIA|AIza|eyJ|dapi|earer |EARER |asic |KEY|Key|ya29|SG\.|hv[sb]\.|slack|:\/\//
 
+/** A run of the characters that tokens consist of. A token may contain what looks like the beginning of another one. */
+const RUN = /[A-Za-z0-9_-]*/y
+/** How many anchors of one run are compared. */
+const TRIES_IN_A_RUN = 4
+
 /** The secrets in a text, in order; none of them overlap. */
 export function secretsIn(text: string): Secret[] {
   const found: Secret[] = []
   if (!COARSE.test(text)) return found
+  let [runEnd, tries] = [0, 0]
   ANCHORS.lastIndex = 0
   for (let hit = ANCHORS.exec(text); hit !== null; hit = ANCHORS.exec(text)) {
-    const secret = secretAt(text, hit.index, hit[0])
+    if (hit.index >= runEnd) {
+      RUN.lastIndex = hit.index
+      RUN.test(text)
+      ;[runEnd, tries] = [RUN.lastIndex, 0]
+    }
+    const candidates = candidatesAt(text, hit.index, hit[0])
+    if (candidates.length === 0 || ++tries > TRIES_IN_A_RUN) continue
+    const secret = secretAt(text, hit.index, candidates)
     if (secret === undefined) continue
     found.push(secret)
     ANCHORS.lastIndex = secret.to
@@ -142,17 +151,29 @@ export function secretsIn(text: string): Secret[] {
   return found
 }
 
-function secretAt(text: string, at: number, anchor: string): Secret | undefined {
-  for (const { what, pattern, isOne = isRandom, inside = false } of BY_ANCHOR.get(anchor) ?? []) {
-    if (!inside && isWordAt(text, at - 1)) continue
-    pattern.lastIndex = at
-    const match = pattern.exec(text)
-    const secret = match?.[1] ?? match?.[0]
-    if (match === null || secret === undefined || !isOne(secret)) continue
-    const to = at + match[0].length
-    return { what, from: to - secret.length, to }
+function candidatesAt(text: string, at: number, anchor: string): readonly Form[] {
+  const forms = BY_ANCHOR.get(anchor) ?? []
+  return isWordAt(text, at - 1) ? forms.filter(({ inside }) => inside) : forms
+}
+
+function secretAt(text: string, at: number, forms: readonly Form[]): Secret | undefined {
+  for (const { what, pattern, isOne = isRandom } of forms) {
+    const range = rangeOf(pattern, text, at)
+    if (range !== undefined && isOne(text.slice(range.from, range.to))) return { what, ...range }
   }
   return undefined
+}
+
+function rangeOf(pattern: Form['pattern'], text: string, at: number): { readonly from: number; readonly to: number } | undefined {
+  if (typeof pattern === 'function') {
+    const to = pattern(text, at)
+    return to === undefined ? undefined : { from: at, to }
+  }
+  pattern.lastIndex = at
+  const match = pattern.exec(text)
+  if (match === null) return undefined
+  const to = at + match[0].length
+  return { from: to - (match.groups?.secret ?? match[0]).length, to }
 }
 
 /** What stands behind a letter, a digit or a line is the inside of something else. */

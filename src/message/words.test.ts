@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formsOf, looseQuery, parseQuery, spaced } from './words.ts'
+import { formsOf, looseQuery, parseQuery, spaced, wordsIn } from './words.ts'
 
 test.each([
   ['parcels', 'parcel'],
@@ -44,4 +44,19 @@ test('spacing changes nothing but spaces', () => {
       expect(spaced(text).replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
     }),
   )
+})
+
+test.each([
+  ['one word of many letters', 'b'.repeat(40_000)],
+  ['one word with an ending', `${'ab'.repeat(20_000)}ing`],
+  ['a phrase of many words', `"${'a '.repeat(200_000)}"`],
+  ['a letter with many marks', `a${'\u0301\u0316'.repeat(50_000)}`],
+  ['a sentence without a space', '中'.repeat(500_000)],
+])('%s takes no time to be taken apart', (_, text) => {
+  const begun = process.cpuUsage()
+  parseQuery(text)
+  looseQuery(text)
+  wordsIn(text)
+  formsOf(text)
+  expect(process.cpuUsage(begun).user / 1000).toBeLessThan(2000)
 })

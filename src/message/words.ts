@@ -16,13 +16,20 @@ export function spaced(text: string): string {
   return MAY_BE_DENSE.test(text) ? text.replace(DENSE_CHARACTER, ' $& ') : text
 }
 
+/**
+ * A text with its accents as characters of their own. Of a letter with many marks, it keeps the first few: putting marks in order takes a time
+ * that grows with the square of their number, and no language has more than three.
+ */
+export function decomposed(text: string): string {
+  return text.replace(/(\p{M}{8})\p{M}+/gu, '$1').normalize('NFD')
+}
+
 /** Longer ones are looked for by their beginning. */
 const WORD_LENGTH = 255
 
 /** The words of a text in their order, in small letters, without accents: for indexes that take words one by one. */
 export function wordsIn(text: string): string[] {
-  const plain = spaced(text)
-    .normalize('NFD')
+  const plain = decomposed(spaced(text))
     .replace(/[\u0300-\u036f]/g, '')
     .normalize('NFC')
     .toLowerCase()
@@ -34,11 +41,16 @@ export function wordsIn(text: string): string[] {
 /** Terms beyond these are not looked for. */
 const MOST_TERMS = 32
 const WORD = /[\p{L}\p{N}\p{Co}]/u
+/** Of a longer text, only its beginning is looked for. */
+const QUERY_LENGTH = 2000
+/** Longer words have no forms in any language that forms are made for. */
+const LONGEST_FORM = 40
 
 /** What a person types: words, all of which must be there; "several in a row"; and the beginning* of one. */
 export function parseQuery(query: string): TextQuery {
   const terms: Term[] = []
-  for (const [, phrase, word] of query.matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
+  for (const [, phrase, word] of query.slice(0, QUERY_LENGTH).matchAll(/"([^"]*)"?|([^\s"]+)/g)) {
+    if (terms.length === MOST_TERMS) break
     const text = (phrase ?? word ?? '').toWellFormed()
     if (!WORD.test(text)) continue
     if (phrase !== undefined) terms.push({ forms: [text], prefix: false })
@@ -46,13 +58,16 @@ export function parseQuery(query: string): TextQuery {
     else terms.push({ forms: formsOf(text), prefix: false })
   }
   if (terms.length === 0) throw invalid('There is no word to search for. Give at least one letter or digit.')
-  return { any: false, terms: terms.slice(0, MOST_TERMS) }
+  return { any: false, terms }
 }
 
 /** What a sentence is about: its words, any of which may be there. Undefined if it has none. */
 export function looseQuery(sentence: string): TextQuery | undefined {
   const words = new Set<string>()
-  for (const [run] of sentence.toWellFormed().matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+  for (const [run] of sentence
+    .slice(0, QUERY_LENGTH)
+    .toWellFormed()
+    .matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     for (const word of wordsOf(run)) words.add(word)
     if (words.size >= MOST_TERMS) break
   }
@@ -87,7 +102,7 @@ const ENDINGS = ['', 's', 'es', 'ed', 'd', 'ing', 'er', 'ers', 'ly']
  */
 export function formsOf(word: string): string[] {
   const small = word.toLowerCase()
-  if (!/^[a-z]{4,}$/.test(small)) return [word]
+  if (small.length > LONGEST_FORM || !/^[a-z]{4,}$/.test(small)) return [word]
   const forms = new Set([small])
   for (const stem of stemsOf(small)) {
     for (const ending of ENDINGS) forms.add(stem + ending)

@@ -241,14 +241,14 @@ export class JournalFold {
     this.complete = this.#carried.size >= candidate.carries
     this.rooted = true
     this.checkpointBytes = candidate.length
-    this.#remember(candidate.record, candidate.crc)
+    this.#advance(candidate.record, candidate.crc)
   }
 
   #count(record: JournalRecord, place: LinePlace): void {
     this.#ids.add(record.id)
     this.fresh = false
     this.#begun = true
-    this.#remember(record, place.crc)
+    this.#advance(record, place.crc)
     this.end = place.end
     if (record.type === 'segment.sealed') {
       const from = typeof record.from === 'number' ? { from: record.from } : {}
@@ -257,7 +257,7 @@ export class JournalFold {
     }
   }
 
-  #remember(record: JournalRecord, crc: string): void {
+  #advance(record: JournalRecord, crc: string): void {
     this.prev = crc
     this.lastId = record.id
     this.lastAt = record.at

@@ -62,7 +62,9 @@ export const LIMITS = {
   reserveBytes: 1024 * 1024,
   /** Sessions that one store keeps in memory. */
   replicas: 2500,
-  /** Segments that one store keeps open; fewer where the system does not give as many files. */
+  /** File descriptors that a process with one store holds at most, connections of clients not counted; fewer where the system gives fewer. */
+  descriptors: 1024,
+  /** Segments that one store keeps open; fewer where its descriptors do not suffice. */
   openSegments: 2500,
   /** Parts of id files that one store keeps in memory. */
   idCacheBytes: 16 * 1024 * 1024,

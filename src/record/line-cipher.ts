@@ -1,5 +1,5 @@
 /**
- * How the records of one journal are sealed, where a store is encrypted. A sealed line keeps what the protocol needs in the open (its head, its stamp,
+ * How the records of one journal are encrypted. An encrypted line keeps what the protocol needs in the open (its head, its stamp,
  * and the few fields that name the journal or tell what was written over) and has everything else as text that only a key can read:
  *
  *     {"v":2,"id":"0198…","at":"…","type":"messages.appended","sealed":"<key>","keys":[…],"messages":["…","…"],"data":"…","prev":"…","pos":4711,"crc":"…"}\n
@@ -7,7 +7,7 @@
  *     sealed    the id of the key
  *     keys      what id files know of this record: for each key its hash, its index, and its blinded digest ('' if it has none); left out where
  *               all ids were made from the record's own
- *     messages  of a record with several messages, each sealed by itself, so that one can be taken out without the others
+ *     messages  of a record with several messages, each encrypted separately, so that one can be taken out without the others
  *     data      the rest of the payload
  *
  * So whoever has no key can check, copy, back up and carry lines, and rebuild id files; only whoever looks into a payload needs it.
@@ -24,11 +24,11 @@ export interface LineCipher {
   message(record: Pick<JournalRecord, 'id' | 'type'>, index: number, message: JsonObject): string
   /** Gets ready for the next record, while the disk works on the last one. */
   prepare(): void
-  /** A checkpoint's state, sealed: the same bytes whoever makes it. */
+  /** A checkpoint's state, encrypted: every process that makes it writes the same bytes. */
   state(draft: CheckpointDraft): { readonly sealed: string; readonly state: string }
 }
 
-/** Gives a record back its payload. Undefined if it is not what was sealed, or stands where it was not sealed for. Throws if the key is not there. */
+/** Gives a record back its payload. Undefined if it is not what was encrypted, or is at a place that it was not encrypted for. Throws if the key is not there. */
 export type Open = (record: JournalRecord) => JournalRecord | undefined
 
 /** Whether a record is one that nobody has opened. */

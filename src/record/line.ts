@@ -35,7 +35,7 @@ export const SUFFIX_LENGTH = CRC_KEY.length + 8 + 2
 /** More than the stamps of both copies of a record and a seal behind it can take: a large record fills its segment, and its group ends it. */
 const STAMP_BYTES = 500
 
-const RESERVED: ReadonlySet<string> = new Set(['v', 'id', 'at', 'type', 'sealed', 'parent', 'prev', 'pos', 'base', 'crc'])
+const RESERVED: ReadonlySet<string> = new Set(['v', 'id', 'at', 'type', 'order', 'sealed', 'parent', 'prev', 'pos', 'base', 'crc'])
 
 /** The part of a line that no race can change. */
 export interface Body {
@@ -58,20 +58,21 @@ export function hex(crc: number): string {
   return crc.toString(16).padStart(8, '0')
 }
 
-/** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. `sealing` must be ready. */
-export function encodeBody(draft: Draft, sealing?: LineCipher): Body {
+/** Encodes what a race cannot change. Throws PAYLOAD_TOO_LARGE for a record that could not be written. `cipher` must be ready. */
+export function encodeBody(draft: Draft, cipher?: LineCipher): Body {
   for (const field in draft.payload) {
     if (RESERVED.has(field)) throw new TypeError(`A payload must not have the field "${field}": it belongs to the record line.`)
   }
   // Not as one object: putting the fields of both into a third takes longer than writing them. Ids, times and types need no escapes.
-  const head = `{"v":${FORMAT_VERSION},"id":"${draft.id}","at":"${draft.at}","type":"${draft.type}"`
+  const order = draft.order === undefined ? '' : `,"order":"${draft.order}"`
+  const head = `{"v":${FORMAT_VERSION},"id":"${draft.id}","at":"${draft.at}","type":"${draft.type}"${order}`
   // What a seal says of its segment is for everybody who reads it.
-  const seals = sealing !== undefined && draft.type !== 'segment.sealed'
-  if (typeof draft.text === 'object' && !seals) return within(bodyAround(draft, head, draft.text))
+  const encrypts = cipher !== undefined && draft.type !== 'segment.sealed'
+  if (typeof draft.text === 'object' && !encrypts) return within(bodyAround(draft, head, draft.text))
   const json = typeof draft.text === 'object' ? wholeText(draft.text) : (draft.text ?? JSON.stringify(draft.payload))
   const clean = wellFormed(json)
   const written = clean === json ? draft : { ...draft, payload: JSON.parse(clean) as JsonObject }
-  const text = seals ? `${head},${sealing.payload(written, clean)}}` : clean === '{}' ? `${head}}` : `${head},${clean.slice(1)}`
+  const text = encrypts ? `${head},${cipher.payload(written, clean)}}` : clean === '{}' ? `${head}}` : `${head},${clean.slice(1)}`
   return within({ text, length: Buffer.byteLength(text), draft: written })
 }
 
@@ -193,11 +194,11 @@ function copiesOf({ draft: { type } }: Body): number {
   return isWrittenTwice({ v: FORMAT_VERSION, type }) ? 2 : 1
 }
 
-/** One checkpoint line, with its newline. `sealing` must be ready. */
-export function encodeCheckpoint(draft: CheckpointDraft, sealing?: LineCipher): Buffer {
+/** One checkpoint line, with its newline. `cipher` must be ready. */
+export function encodeCheckpoint(draft: CheckpointDraft, cipher?: LineCipher): Buffer {
   const { base, id, at, prev, carries, unrooted = false } = draft
   const flag = unrooted ? { unrooted } : {}
-  const { sealed, state } = sealing === undefined ? { sealed: undefined, state: draft.state } : sealing.state(draft)
+  const { sealed, state } = cipher === undefined ? { sealed: undefined, state: draft.state } : cipher.state(draft)
   const checkpoint = { v: FORMAT_VERSION, id, at, type: 'checkpoint', sealed, base, carries, ...flag, state, prev }
   return encodeWithCrc(wellFormed(JSON.stringify(checkpoint)))
 }
@@ -255,7 +256,7 @@ export function decodeLine(line: Uint8Array): Decoded {
   return record === undefined ? { kind: 'damage', as: 'rotten' } : { kind: 'record', record, crc }
 }
 
-/** The same of a line as it stands in a journal, opened if it is sealed. */
+/** The same of a line of a journal, decrypted if it is encrypted. */
 export function readLine(line: Line): Decoded {
   const decoded = decodeLine(line.bytes)
   if (decoded.kind !== 'record') return decoded
@@ -323,11 +324,11 @@ export function splitLines(bytes: Uint8Array, at: number): { lines: Line[]; next
 export interface Line {
   readonly at: number
   readonly bytes: Uint8Array
-  /** What opens it, if it is sealed and whoever read it can tell. */
+  /** Decrypts it, if it is encrypted and the reader has the key. */
   readonly open?: Open
 }
 
-/** A record as its line has it, opened if that can be done; undefined if it was sealed as something else. */
+/** A record as its line has it, decrypted if possible; undefined if it was encrypted as something else. */
 export function openRecord(record: JournalRecord, { open }: Line): JournalRecord | undefined {
   return open === undefined || !isEncrypted(record) ? record : open(record)
 }

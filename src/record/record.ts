@@ -7,6 +7,7 @@
  *     id      of this record; the two copies of a record that is written twice share it
  *     at      when its writer made it; nothing is decided by it
  *     type    what happened; the payload follows
+ *     order   the time of this change in the order of the store, if the clock was behind it: lists go by it, `at` stays as the clock said
  *     parent  the address of the message that this one follows, where there is one
  *     prev    crc of the last record (or checkpoint) that counted before this one
  *     pos     the byte of the journal where this line must begin: it counts if it begins there, and otherwise never happened
@@ -64,6 +65,8 @@ export type TextAround = readonly [before: string, bytes: Uint8Array, behind: st
 export interface Draft {
   readonly id: string
   readonly at: string
+  /** The time of this change in the order of the store. Defaults to `at`. */
+  readonly order?: string | undefined
   readonly type: RecordType
   readonly payload: JsonObject
   /** The payload as JSON, where that is known already; with well-formed bytes between two texts, where those are. */
@@ -93,6 +96,7 @@ export interface JournalRecord {
   readonly v: number
   readonly id: string
   readonly at: string
+  readonly order?: string
   readonly type: string
   readonly prev: string
   readonly parent?: Address

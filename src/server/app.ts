@@ -33,7 +33,11 @@ export function makeApp(parts: ServerParts): OpenAPIHono {
   // Not a route for all that is left: every request would match two of them, and go the long way.
   app.notFound((c) => {
     if (c.req.path.startsWith(`${BASE}/`)) return unknown(c)
-    return failure(new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.path.slice(0, 200)}. /docs tells what there is.`))
+    return failure(
+      new HoldfastError('NOT_FOUND', `There is nothing at ${c.req.path.slice(0, 200)}. /docs lists all routes.`, {
+        details: { reason: 'no route' },
+      }),
+    )
   })
   return app
 }
@@ -69,14 +73,16 @@ const UNKNOWN_ROUTE: Route = {
     if (NOT_SERVED.has(first)) {
       throw new HoldfastError('UNIMPLEMENTED', `${route} is not served here. docs/protocol.md lists what is.`, { details: { route } })
     }
-    throw new HoldfastError('NOT_FOUND', `There is no route ${route}. /docs tells what there is.`, { details: { route } })
+    throw new HoldfastError('NOT_FOUND', `There is no route ${route}. /docs lists all routes.`, { details: { reason: 'no route', route } })
   },
 }
 
 function preflight({ guard: { origins } }: ServerParts, c: Context): Response {
   const origin = c.req.header('origin')
   if (origin === undefined || !origins.includes(origin))
-    return failure(new HoldfastError('PERMISSION_DENIED', 'Pages of other origins may not use this server.'))
+    return failure(
+      new HoldfastError('PERMISSION_DENIED', 'Pages of other origins may not use this server.', { details: { reason: 'origin' } }),
+    )
   return new Response(null, {
     status: 204,
     headers: {
@@ -146,7 +152,9 @@ function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<
   page('/assets/*', (c) => {
     const file = files.file(c.req.path, c.req.header('accept-encoding'))
     if (file === undefined)
-      throw new HoldfastError('NOT_FOUND', 'There is no such file. The page may be that of another version: load it again.')
+      throw new HoldfastError('NOT_FOUND', 'There is no such file. The page may be that of another version: load it again.', {
+        details: { reason: 'no route' },
+      })
     return file
   })
 }
@@ -175,7 +183,8 @@ function addProbes(app: OpenAPIHono, parts: ServerParts): void {
       const principal = await authenticate(parts, c)
       requireScope(principal, 'admin')
       // They tell of all spaces, so they are for whoever runs the server.
-      if (principal.space !== parts.store.space) throw new HoldfastError('PERMISSION_DENIED', 'Metrics are for who runs the server.')
+      if (principal.space !== parts.store.space)
+        throw new HoldfastError('PERMISSION_DENIED', 'Metrics need a key of the space of the server.', { details: { reason: 'space' } })
       parts.requestLog.flush()
       return new Response(await parts.metrics.text(), { headers: { 'content-type': parts.metrics.registry.contentType } })
     } catch (error) {

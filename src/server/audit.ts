@@ -105,11 +105,6 @@ function sessionOf(at: string): string {
   return `audit-${at.slice(0, 10)}`
 }
 
-/** An entry as it is told outside. */
-export function auditFields({ at, key, space, action, session, status, count, request }: AuditEntry) {
-  return { at, key_id: key, space, action, session_id: session, status, count, request_id: request }
-}
-
 export class Audit {
   readonly #store: Store
   #waiting = new Map<string, Counted>()
@@ -149,7 +144,7 @@ export class Audit {
   }
 
   async #append(deeds: readonly object[]): Promise<void> {
-    const session = this.#store.session(sessionOf(this.#now()))
+    const session = this.#store.session<object>(sessionOf(this.#now()))
     await session.append(deeds)
   }
 

@@ -5,8 +5,8 @@ import { HoldfastError } from '../errors.ts'
 import { roundedInteger } from '../record/integers.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
+import { endOfTick } from './end-of-tick.ts'
 import { SERVER_LIMITS } from './limits.ts'
-import { endOfTurn } from './turn.ts'
 
 const NOTHING = Buffer.alloc(0)
 
@@ -72,7 +72,7 @@ export async function readBytes(c: Context, most: number = SERVER_LIMITS.bodyByt
   const { incoming } = (c.env ?? {}) as Bindings
   // Read from the connection itself where there is one: a stream around it takes longer than the request.
   if (incoming !== undefined) {
-    await endOfTurn()
+    await endOfTick()
     return wholeOf(incoming, most) ?? readIncoming(incoming, most)
   }
   const bytes = new Uint8Array(await c.req.arrayBuffer())

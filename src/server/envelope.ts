@@ -1,5 +1,5 @@
 /** What every answer looks like: `{status: "ok", result}` or `{status: "error", error: {code, message, details}}`. */
-import { type ErrorCode, HoldfastError } from '../errors.ts'
+import { HoldfastError } from '../errors.ts'
 
 export interface Failure {
   readonly status: number
@@ -26,17 +26,22 @@ export function failureOf(error: unknown, { ifMatch }: FailureContext): Failure 
     const message = 'Something went wrong in the server. Its log says more under the id of this request.'
     return { status: 500, body: errorBody('INTERNAL', message, details), unexpected: error }
   }
-  const { details, retryable, outcome } = error
-  const all = { ...details, retryable, outcome }
-  const isVersion = error.code === 'CONFLICT' && details.reason === 'version' && ifMatch
-  const code: ErrorCode = isVersion ? 'FAILED_PRECONDITION' : error.code
-  // A cursor that no longer fits was good once: it is gone, and the list has to be begun anew.
-  const status = details.reason === 'cursor' ? 410 : isVersion ? 412 : error.status
-  return { status, body: errorBody(code, status >= 500 ? withoutPaths(error.message) : error.message, all) }
+  const isVersion = error.code === 'CONFLICT' && error.details.reason === 'version' && ifMatch
+  const { code, status, message, details, retryable, outcome } = isVersion ? failedPrecondition(error) : error
+  return { status, body: errorBody(code, status >= 500 ? withoutPaths(message) : message, { ...details, retryable, outcome }) }
+}
+
+function failedPrecondition({ message, details, outcome }: HoldfastError): HoldfastError {
+  return new HoldfastError('FAILED_PRECONDITION', message, { outcome, details: { ...details, reason: 'version' } })
 }
 
 function errorBody(code: string, message: string, details: object): string {
   return JSON.stringify({ status: 'error', error: { code, message, details } })
+}
+
+/** An error inside an answer that is no failure itself. */
+export function partialFailure({ code, message }: HoldfastError): HoldfastError {
+  return new HoldfastError(code, withoutPaths(message))
 }
 
 /** Errors of the system may name files of this machine, which no caller needs to know. A route of the server is no file. */

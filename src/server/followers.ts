@@ -12,12 +12,13 @@ import { ChangeWaiter } from '../engine/change-waiter.ts'
 import type { Changes } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import type { Held } from '../journal/replicas.ts'
+import type { JsonObject } from '../record/record.ts'
 import { infoOf, type SessionInfo } from '../session/info.ts'
 import type { SessionState } from '../session/state.ts'
 import { type Change, ChangeReader } from '../store/messages/follow.ts'
-import type { StoreParts } from '../store/parts.ts'
-import { changeFields } from '../wire/messages.ts'
-import { sessionFields } from '../wire/sessions.ts'
+import type { SessionParts } from '../store/parts.ts'
+import { changeCodec } from '../wire/messages.ts'
+import { sessionCodec } from '../wire/sessions.ts'
 import type { EventStream } from './event-stream.ts'
 import { SERVER_LIMITS } from './limits.ts'
 
@@ -30,12 +31,13 @@ export interface SpaceFollower {
   readonly owner: string | null
   readonly stream: EventStream
   /** Cursors tell how much happens in a store, which is not for one space to know. */
-  readonly seal: (cursor: string) => string
+  readonly encryptCursor: (cursor: string) => string
 }
 
 export class Followers {
-  readonly #parts: StoreParts
+  readonly #parts: SessionParts
   readonly #log: Logger
+  readonly #most: number
   readonly #topics = new Map<string, Topic>()
   readonly #ofSpaces = new Set<SpaceFollower>()
   /** Those that are being told what they have missed, and what came meanwhile. */
@@ -46,9 +48,11 @@ export class Followers {
   #cursor: string | undefined
   #heart: NodeJS.Timeout | undefined
 
-  constructor(parts: StoreParts, log: Logger) {
+  /** `most`: streams for which there are connections. */
+  constructor(parts: SessionParts, log: Logger, most: number) {
     this.#parts = parts
     this.#log = log
+    this.#most = Math.min(most, SERVER_LIMITS.followers)
   }
 
   get size(): number {
@@ -57,7 +61,7 @@ export class Followers {
 
   /** Whether one more may come. */
   admit(): void {
-    if (this.#streams.size >= SERVER_LIMITS.followers) {
+    if (this.#streams.size >= this.#most) {
       throw new HoldfastError('RESOURCE_EXHAUSTED', 'Too many streams of events are open. Try again later.')
     }
   }
@@ -85,7 +89,7 @@ export class Followers {
       })
       // From here on it can be resumed, also if nothing comes before it breaks.
       const [id, type] = after === undefined || isLost ? [`${end}-reset`, isLost ? 'reset' : 'ready'] : [after, 'ready']
-      stream.send({ id, type, data: isLost ? changeFields(session, RESET) : { session_id: session } })
+      stream.send({ id, type, data: isLost ? changeCodec.encode({ session, ...RESET }) : { session_id: session } })
       void follower.catchUp(behind)
       // Between the end that was read and this moment something may have come, and been announced to others only.
       void topic.pump()
@@ -94,7 +98,7 @@ export class Followers {
 
   /** Tells a stream which sessions of a space change, behind a cursor or from now on. */
   async followSpace(follower: SpaceFollower, after: string | undefined): Promise<void> {
-    const { stream, seal } = follower
+    const { stream, encryptCursor } = follower
     await this.#look()
     // Before it is told what it has missed, for nothing may come between the two.
     const news: Changes[] = []
@@ -104,7 +108,7 @@ export class Followers {
       this.#ofSpaces.delete(follower)
     })
     const missed = await this.#parts.engine.changes(after)
-    stream.send({ id: seal(missed.cursor), type: after !== undefined && missed.reset ? 'reset' : 'ready', data: {} })
+    stream.send({ id: encryptCursor(missed.cursor), type: after !== undefined && missed.reset ? 'reset' : 'ready', data: {} })
     if (after !== undefined && !missed.reset) await this.#tellOf(missed, [follower])
     for (let next = news.shift(); next !== undefined; next = news.shift()) await this.#tellOf(next, [follower])
     if (this.#arriving.delete(follower)) this.#ofSpaces.add(follower)
@@ -177,7 +181,7 @@ export class Followers {
   async #tellOf({ names, cursor, reset }: Changes, followers: readonly SpaceFollower[]): Promise<void> {
     if (followers.length === 0) return
     if (reset) {
-      for (const { stream, seal } of followers) stream.send({ id: seal(cursor), type: 'reset', data: {} })
+      for (const { stream, encryptCursor } of followers) stream.send({ id: encryptCursor(cursor), type: 'reset', data: {} })
       return
     }
     for (const name of new Set(names)) {
@@ -185,11 +189,11 @@ export class Followers {
       if (changed === undefined) continue
       for (const { space, owner, stream } of followers) {
         if (changed.space !== space || (owner !== null && changed.info.owner !== owner)) continue
-        stream.send({ id: undefined, type: 'session.changed', data: sessionFields(changed.info) })
+        stream.send({ id: undefined, type: 'session.changed', data: sessionCodec.encode(changed.info) })
       }
     }
     // Only behind all of them: whoever resumes from here has missed none.
-    for (const { stream, seal } of followers) stream.send({ id: seal(cursor), type: 'seen', data: {} })
+    for (const { stream, encryptCursor } of followers) stream.send({ id: encryptCursor(cursor), type: 'seen', data: {} })
   }
 
   async #infoOf(name: string): Promise<{ space: string; info: SessionInfo } | undefined> {
@@ -205,7 +209,7 @@ export class Followers {
   }
 }
 
-const RESET: Change = {
+const RESET: Change<JsonObject> = {
   cursor: '',
   type: 'reset',
   at: '',
@@ -272,7 +276,7 @@ class Follower {
   /** Of the last record that it was told of. */
   #position: number
   /** What came while it read what it had missed. */
-  #waiting: Change[] | undefined = []
+  #waiting: Change<JsonObject>[] | undefined = []
 
   constructor(session: string, stream: EventStream, end: number) {
     this.#session = session
@@ -298,19 +302,19 @@ class Follower {
     for (const change of waiting) this.take(change)
   }
 
-  take(change: Change): void {
+  take(change: Change<JsonObject>): void {
     if (this.#waiting !== undefined) {
       this.#waiting.push(change)
       if (this.#waiting.length > SERVER_LIMITS.followerBytes / 1024) this.stream.close()
     } else if (change.type === 'reset' || positionOf(change) > this.#position) this.#tell(change)
   }
 
-  #tell(change: Change): void {
+  #tell(change: Change<JsonObject>): void {
     this.#position = positionOf(change)
-    this.stream.send({ id: change.cursor, type: change.type, data: changeFields(this.#session, change) })
+    this.stream.send({ id: change.cursor, type: change.type, data: changeCodec.encode({ session: this.#session, ...change }) })
   }
 }
 
-function positionOf({ cursor }: Change): number {
+function positionOf({ cursor }: Change<JsonObject>): number {
   return Number.parseInt(cursor, 10)
 }

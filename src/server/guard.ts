@@ -21,9 +21,8 @@ export function isLoopback(address: string): boolean {
 /** PERMISSION_DENIED if the request is meant for somebody else, or comes from a page that has no business here. */
 export function guard({ hosts, origins }: GuardOptions, host: string | undefined, origin: string | undefined): void {
   if (hosts !== undefined && (host === undefined || !hosts.includes(nameOf(host)))) {
-    throw new HoldfastError('PERMISSION_DENIED', 'This server is not called by that name. Use the address that it printed.', {
-      details: { reason: 'host' },
-    })
+    const message = 'This server does not accept this host name. Use the address that it printed, or start it with --allow-host <name>.'
+    throw new HoldfastError('PERMISSION_DENIED', message, { details: { reason: 'host' } })
   }
   if (origin === undefined || origins.includes(origin)) return
   const own = /^https?:\/\/(.+)$/.exec(origin)?.[1]

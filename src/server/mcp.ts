@@ -24,8 +24,8 @@ export const MCP_ROUTE: Route = {
       parts.audit.count({ key, space, action: `POST /mcp ${tool}`, session, status: 200, request: '' })
       parts.worker?.wake()
     }
-    const seen = owner === null ? store : ofOwner(store, owner)
-    return answerHttp(seen, { version: parts.version, allowWrite, wrote }, c.req.raw, await readJson(c))
+    const visible = owner === null ? store : ofOwner(store, owner)
+    return answerHttp(visible, { version: parts.version, allowWrite, wrote }, c.req.raw, await readJson(c))
   },
 }
 

@@ -1,5 +1,6 @@
 /** The OpenAPI document, made from the route table. */
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
+import { callersOf } from './callers.ts'
 import { mayReportDamage, resultOf } from './damage.ts'
 import { BASE } from './envelope.ts'
 import type { Route } from './route.ts'
@@ -33,7 +34,10 @@ export function register(app: OpenAPIHono, route: Route): void {
     tags: [tag],
     summary,
     operationId: operationId(method, path),
-    security: scope === 'anyone' ? [] : [{ key: [] }, { bearer: [] }],
+    // For these schemes, the lists hold the roles that a caller needs: here, scopes.
+    security: scope === 'anyone' ? [] : [{ key: [scope] }, { bearer: [scope] }],
+    'x-holdfast-scope': scope,
+    'x-holdfast-callers': callersOf(route),
     request: {
       ...(names.length === 0 ? {} : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) }),
       ...(query === undefined ? {} : { query }),

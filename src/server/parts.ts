@@ -1,11 +1,14 @@
 /** What all requests of one server share. */
+
 import type { Logger } from 'pino'
 import type { Worker } from '../commit/worker.ts'
 import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Audit } from './audit.ts'
+import type { Connections } from './connections.ts'
 import type { Followers } from './followers.ts'
 import type { GuardOptions } from './guard.ts'
 import { SERVER_LIMITS } from './limits.ts'
@@ -26,6 +29,7 @@ export interface ServerParts {
   readonly requestLog: RequestLog
   readonly followers: Followers
   readonly load: Load
+  readonly connections: Connections
   readonly guard: GuardOptions
   readonly requests: Rate
   readonly attempts: Rate
@@ -42,7 +46,7 @@ export interface ServerParts {
 export class Spaces {
   readonly #store: Store
   readonly #bySpace = new Map<string, Store>()
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, Session<JsonObject>>()
 
   constructor(store: Store) {
     this.#store = store
@@ -57,12 +61,12 @@ export class Spaces {
     return store
   }
 
-  session(space: string, id: string): Session {
+  session(space: string, id: string): Session<JsonObject> {
     // The length tells where the one ends and the other begins.
     const name = `${space.length} ${space}${id}`
     const known = this.#sessions.get(name)
     if (known !== undefined) return known
-    const session = this.of(space).session(id)
+    const session = this.of(space).session<JsonObject>(id)
     if (this.#sessions.size >= SERVER_LIMITS.counted) this.#sessions.clear()
     this.#sessions.set(name, session)
     return session

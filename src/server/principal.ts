@@ -22,6 +22,25 @@ export interface Principal {
   readonly user: string
 }
 
+/** Every kind of caller, and how a server recognises it. */
+export const CALLERS = {
+  key: 'an API key for the whole space, or the cookie of a browser that signed in with one',
+  'owner-key': 'an API key that is bound to one owner, or the cookie of a browser that signed in with one',
+  'owner-token': 'a token from `POST /tokens` for the sessions of one owner',
+  'session-token': 'a token from `POST /tokens` for one session',
+  keyless: 'no credential, on a server that runs without keys',
+  'share-token': 'the token of a share, in the path',
+} as const satisfies Record<string, string>
+
+export type Caller = keyof typeof CALLERS
+
+export function callerOf({ kind, owner, session }: Principal): Caller {
+  if (kind === 'nobody') return 'keyless'
+  if (session !== null) return 'session-token'
+  if (kind === 'token') return 'owner-token'
+  return owner === null ? 'key' : 'owner-key'
+}
+
 export function includes(has: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(has) >= SCOPES.indexOf(needed)
 }
@@ -29,7 +48,7 @@ export function includes(has: Scope, needed: Scope): boolean {
 export function requireScope({ scope }: Principal, needed: Scope): void {
   if (!includes(scope, needed)) {
     throw new HoldfastError('PERMISSION_DENIED', `This needs a key with the scope "${needed}"; this one has "${scope}".`, {
-      details: { needed, scope },
+      details: { reason: 'scope', needed, scope },
     })
   }
 }

@@ -2,14 +2,16 @@
  * A route as the table has it: its place, who may call it, what goes in and out, and what it does. The table is the one description of the
  * interface: the server answers by it, the OpenAPI document is made from it, and the test that no space sees another goes through it.
  */
+
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import type { JsonObject } from '../record/record.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { WriteOptions } from '../store/handle.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
 import type { ServerParts } from './parts.ts'
-import type { Principal, Scope } from './principal.ts'
+import type { Caller, Principal, Scope } from './principal.ts'
 
 /** What a handler has to work with. */
 export interface Call<Q = unknown, B = unknown> {
@@ -25,7 +27,7 @@ export interface Call<Q = unknown, B = unknown> {
   /** What was filled into the path, checked to be there. */
   param(name: string): string
   /** The session of the path; NOT_FOUND if it is not for this caller. With `creates`, one that is missing is made if it must belong to somebody. */
-  session(options?: { readonly creates?: boolean }): Promise<Session>
+  session(options?: { readonly creates?: boolean }): Promise<Session<JsonObject>>
 }
 
 export interface Answer {
@@ -48,13 +50,15 @@ export interface Route {
   readonly path: string
   readonly tag: string
   readonly summary: string
-  /** Who may call it; `anyone` needs no key. */
+  /** The scope that a caller needs. `anyone` needs none, and sends no key. */
   readonly scope: Scope | 'anyone'
   /**
    * What it reaches, and so for whom: `session`, the one that the path names; `task`, one by its id; `own`, things of the space that are told
    * apart by owner; `space`, the space as a whole, which a caller who is bound to an owner or a session does not see.
    */
   readonly reach: 'session' | 'task' | 'own' | 'space'
+  /** The kinds of callers that may call it. Defaults to those that `reach` admits (`callers.ts`). */
+  readonly callers?: readonly Caller[]
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   /** Instead of checking the body by its schema, which takes longer than appending it. */
@@ -64,8 +68,8 @@ export interface Route {
   readonly readsMessages?: boolean
   /** How many messages a body adds: they count for the key that brings them. */
   readonly messages?: (body: unknown) => number
-  /** Opens or closes a door: on the disk in the audit log before it is answered. */
-  readonly door?: boolean
+  /** Gives or takes access, or removes data: the entry in the audit log is durable before the answer. */
+  readonly auditsFirst?: boolean
   /** Waits, or streams: its time says nothing. */
   readonly long?: boolean
   readonly handle: (call: Call) => Promise<Answer | Response>

@@ -1,25 +1,28 @@
 /** The way of one request: let in, recognised, checked, answered, counted. Every route goes it, and so does what is no route. */
+
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
 import { checkId, invalid } from '../session/check.ts'
 import { absent } from '../session/refusals.ts'
 import { Handle, type WriteOptions } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
 import { authenticate } from './authenticate.ts'
 import { headerOf, readJson } from './body.ts'
+import { otherSession, requireCaller } from './callers.ts'
 import { damageHeader, knownDamage, withDamage } from './damage.ts'
+import { endOfTick } from './end-of-tick.ts'
 import { failureOf, okBody } from './envelope.ts'
 import { guard } from './guard.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { ServerParts } from './parts.ts'
-import { type Principal, requireScope } from './principal.ts'
+import type { Principal } from './principal.ts'
 import type { Answer, Call, Route } from './route.ts'
 import { tellSpan, traced } from './telemetry.ts'
-import { endOfTurn } from './turn.ts'
 
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
@@ -65,8 +68,7 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   trail.principal = principal
   if (route.scope !== 'anyone') {
     parts.requests.spend(principal.id)
-    requireScope(principal, route.scope)
-    requireReach(principal, route)
+    requireCaller(principal, route)
   }
   const query = queryOf(route, c)
   const body = await bodyOf(route, c)
@@ -78,7 +80,7 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   trail.session = route.reach === 'session' ? call.param('id') : null
   const answer = await route.handle(call)
   // What came together was read together (`body.ts`), and is answered together.
-  if (body !== undefined) await endOfTurn()
+  if (body !== undefined) await endOfTick()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
   if (!('result' in answer)) return answer
   const damage = answer.damage ?? knownDamage(route, call.store, trail.session)
@@ -111,7 +113,7 @@ function callOf(
       const id = param('id')
       if (principal.session !== null && principal.session !== id) throw otherSession()
       if (principal.owner !== null) await requireOwner(store, id, principal.owner, creates)
-      return isCounted ? store.session(id) : parts.stores.session(principal.space, id)
+      return isCounted ? store.session<JsonObject>(id) : parts.stores.session(principal.space, id)
     },
   }
 }
@@ -128,18 +130,6 @@ export async function requireOwner(store: Store, id: string, owner: string, crea
     if (!(error instanceof HoldfastError && error.code === 'ALREADY_EXISTS')) throw error
     await requireOwner(store, id, owner, false)
   }
-}
-
-/** What is told apart neither by session nor by owner is not for somebody who is bound to one. */
-function requireReach({ session, owner }: Principal, { reach }: Route): void {
-  if (session !== null && (reach === 'own' || reach === 'space')) throw otherSession()
-  if (owner !== null && reach === 'space') {
-    throw new HoldfastError('PERMISSION_DENIED', 'This concerns the whole space, and this key is bound to one owner.')
-  }
-}
-
-export function otherSession(): HoldfastError {
-  return new HoldfastError('PERMISSION_DENIED', 'This token is good for one session only, and this is not it.')
 }
 
 function anyone({ store, nobody }: ServerParts): Principal {
@@ -224,7 +214,7 @@ async function failed(parts: ServerParts, route: Route, c: Context, trail: Trail
   const { status, body, unexpected } = failureOf(error, { ifMatch: headerOf(c, 'if-match') !== undefined })
   if (unexpected !== undefined) parts.log.error({ err: unexpected, request: trail.id, route: route.path }, 'unexpected')
   if (error instanceof HoldfastError && error.code === 'DAMAGED') parts.metrics.damaged.inc()
-  if (status === 403 && trail.principal !== undefined) await tellAudit(parts, { ...route, door: false }, trail, status)
+  if (status === 403 && trail.principal !== undefined) await tellAudit(parts, { ...route, auditsFirst: false }, trail, status)
   const retryAfter = error instanceof HoldfastError ? error.details.retry_after : undefined
   const headers: Record<string, string> = { ...headersOf(parts, c, {}) }
   if (retryAfter !== undefined || status === 503) headers['retry-after'] = String(retryAfter ?? 1)
@@ -267,6 +257,6 @@ async function tellAudit({ audit }: ServerParts, route: Route, { id, principal, 
   if (principal === undefined) return
   const action = `${route.method.toUpperCase()} ${route.path}`
   const deed = { key: principal.id, space: principal.space, action, session, status, request: id }
-  if (route.door === true) await audit.record(deed)
+  if (route.auditsFirst === true) await audit.record(deed)
   else audit.count(deed)
 }

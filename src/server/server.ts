@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts'
 import { ApiKeys, type KeyRecord } from './api-keys.ts'
 import { makeApp } from './app.ts'
 import { Audit } from './audit.ts'
+import { Connections } from './connections.ts'
 import { Followers } from './followers.ts'
 import { isLoopback, LOOPBACK_HOSTS } from './guard.ts'
 import { SERVER_LIMITS } from './limits.ts'
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly metrics?: Metrics
   /** Requests of one key a second. */
   readonly requestsPerSecond?: number
+  /** Connections at once. Defaults to what the descriptors of the process allow beside the files of the store. */
+  readonly connections?: number
   /** Agents at /mcp may also write, if their key may. They only read unless told. */
   readonly mcpWrite?: boolean
 }
@@ -55,6 +58,7 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
   }
   const { clock, ids } = store.parts
   const { requestsPerSecond = SERVER_LIMITS.requestsPerSecond } = options
+  const connections = new Connections(options.connections ?? store.parts.connections ?? Number.POSITIVE_INFINITY, clock)
   const keys = new ApiKeys(store)
   await keys.open()
   const { space } = store
@@ -66,7 +70,8 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
     audit: new Audit(store),
     metrics,
     requestLog: new RequestLog(log, metrics),
-    followers: new Followers(store.parts, log),
+    followers: new Followers(store.parts, log, connections.streams),
+    connections,
     load: new Load(),
     guard: { hosts: options.hosts ?? (isLoopback(host) ? LOOPBACK_HOSTS : undefined), origins },
     requests: new Rate(clock, requestsPerSecond, Math.max(requestsPerSecond * 2, 1)),
@@ -121,6 +126,7 @@ export class Server {
         connectionsCheckingInterval: SERVER_LIMITS.headMs / 5,
       },
     }) as HttpServer
+    parts.connections.watch(http)
     await listening(http, host, port)
     parts.worker?.run().catch((error: unknown) => parts.log.error({ err: error }, 'the worker has ended'))
     store.keepCatalog()

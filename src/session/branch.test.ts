@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Counted } from '../record/fold.ts'
+import { apply } from './apply.ts'
 import { branchTo, common, count, isOn, isTip, PAST, runOf, samePoint, without } from './branch.ts'
-import { apply } from './fold.ts'
 import { INITIAL, type Past, type Point, type SessionState, type Stretch } from './state.ts'
 
 /** A message as one would keep it in objects. */

@@ -35,13 +35,22 @@ test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '1', undefined])('a co
 
 test('a count goes from 0 to its limit', () => {
   expect([0, 10].map((value) => checkCount('It', value, 10))).toEqual([0, 10])
-  expect(refusal(() => checkCount('It', 11, 10))).toMatch(/the limit is 10/)
+  expect(refusal(() => checkCount('It', 11, 10))).toMatch(/It must be 10 at most; got 11/)
 })
+
+const KEPT = [
+  fc.boolean(),
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.string(),
+  fc.constant(null),
+  fc.constant(undefined),
+]
 
 describe('a copy', () => {
   test('is what JSON makes of a value, with well-formed text, and shares nothing with it', () => {
     fc.assert(
-      fc.property(fc.object(), (value) => {
+      fc.property(fc.object({ values: KEPT }), (value) => {
         expect(copyObject('It', value)).toEqual(JSON.parse(JSON.stringify(value)))
       }),
     )
@@ -70,6 +79,26 @@ describe('a copy', () => {
     ['what says of itself that it is null', { toJSON: () => null }],
   ])('is not made of %s where an object is needed', (_, value) => {
     expect(refusal(() => copyObject('It', value))).toMatch(/^INVALID_ARGUMENT: It must be an object/)
+  })
+
+  test.each([
+    ['n', Number.NaN, 'NaN'],
+    ['n', JSON.parse('1e400'), 'Infinity'],
+    ['n', -Infinity, '-Infinity'],
+    ['f', () => 1, 'a function'],
+    ['s', Symbol('s'), 'a symbol'],
+    ['m', new Map([[1, 2]]), 'a Map'],
+    ['m', new Set([1]), 'a Set'],
+    ['bytes', new Uint8Array(2), 'a Uint8Array'],
+  ])('is not made of an object whose field %s JSON would change: %s', (name, value, what) => {
+    const refused = `INVALID_ARGUMENT: It cannot be written as JSON: a[1].${name} is ${what}.`
+    expect(refusal(() => objectText('It', { a: [0, { [name]: value }] }))).toBe(refused)
+    expect(refusal(() => jsonText('It', value))).toMatch(/^INVALID_ARGUMENT: It cannot be written as JSON/)
+  })
+
+  test('keeps what undefined and toJSON are as JSON', () => {
+    const value = { no: undefined, at: new Date(0), own: { toJSON: () => 'x', f: () => 1 }, bytes: Buffer.from('a') }
+    expect(objectText('It', value).text).toBe('{"at":"1970-01-01T00:00:00.000Z","own":"x","bytes":{"type":"Buffer","data":[97]}}')
   })
 
   test('is not made of what JSON cannot write', () => {

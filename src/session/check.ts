@@ -1,9 +1,13 @@
 /** What callers hand in, checked before anything else happens: a refusal says what was expected and what came. */
-import { HoldfastError } from '../errors.ts'
+import { HoldfastError, invalid } from '../errors.ts'
+import { notJson } from '../record/json-values.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
 import type { Descriptive, RevertTarget } from './decide.ts'
 import { JsonText } from './json-text.ts'
+import type { Policies } from './policies.ts'
+
+export { invalid }
 
 /** The name of a session, a space, a message, a snapshot, a key: any text, within the limit. */
 export function checkId(what: string, id: unknown): string {
@@ -14,16 +18,16 @@ export function checkId(what: string, id: unknown): string {
   return id
 }
 
-/** The name of a snapshot, the id of a message, or null for the place before the first message. */
-export function checkRevertTarget(to: RevertTarget): string | null {
+/** The target with its own field alone: a field of the other kind that is undefined counts as missing. */
+export function checkRevertTarget(to: RevertTarget): RevertTarget {
   const { message, snapshot } = (typeof to === 'object' && to !== null ? to : {}) as {
     readonly message?: unknown
     readonly snapshot?: unknown
   }
   if ((message === undefined) === (snapshot === undefined))
     throw invalid(`What to revert to must be { message: id }, { message: null } or { snapshot: name }; got ${shown(to)}.`)
-  if (snapshot !== undefined) return checkId('The name of a snapshot', snapshot)
-  return message === null ? null : checkId('The message id', message)
+  if (snapshot !== undefined) return { snapshot: checkId('The name of a snapshot', snapshot) }
+  return { message: message === null ? null : checkId('The message id', message) }
 }
 
 function checkText(what: string, text: unknown, limitBytes: number): string {
@@ -34,8 +38,40 @@ function checkText(what: string, text: unknown, limitBytes: number): string {
 
 export function checkCount(what: string, value: unknown, most: number): number {
   if (!Number.isSafeInteger(value) || (value as number) < 0) throw invalid(`${what} must be a whole number from 0 on; got ${shown(value)}.`)
-  if ((value as number) > most) throw invalid(`${what} is ${value as number}; the limit is ${most}.`)
+  if ((value as number) > most) throw invalid(`${what} must be ${most} at most; got ${value as number}.`)
   return value as number
+}
+
+/** How many items a page may have. A page of none only reports whether there are more. */
+export function checkLimit(value: unknown, most: number): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0 || (value as number) > most)
+    throw invalid(`\`limit\` must be a whole number from 0 to ${most}; got ${shown(value)}.`)
+  return value as number
+}
+
+/** A time that a caller handed in. */
+export function checkTime(what: string, time: unknown): Date {
+  if (!(time instanceof Date) || Number.isNaN(time.getTime())) throw invalid(`\`${what}\` must be a valid Date.`)
+  return time
+}
+
+/** An option that has one of a few values. */
+export function checkChoice<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
+  if (choices.includes(value as T)) return value as T
+  throw invalid(
+    `\`${what}\` must be one of ${choices.join(', ')}; got ${typeof value === 'string' ? JSON.stringify(value) : shown(value)}.`,
+  )
+}
+
+/** A text is no list: wherever a list is gone through, it would pass for a list of its characters. */
+export function checkList(what: string, list: unknown): void {
+  if (!Array.isArray(list)) throw invalid(`Give a list of ${what}; got ${shown(list)}.`)
+}
+
+/** Options that are texts, as far as they are given. */
+export function checkTexts(options: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && typeof value !== 'string') throw invalid(`\`${name}\` must be a text; got ${shown(value)}.`)
 }
 
 /** An object as JSON has it, so that a caller may go on changing the original. */
@@ -63,6 +99,9 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
     text = text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === '\\\\' ? found : '\ufffd'))
   if (text === undefined) throw invalid(`${what} cannot be written as JSON; got ${shown(value)}.`)
   checkJson(what, text, limitBytes)
+  // After the text was made, because that ends for a value with cycles.
+  const found = notJson(value)
+  if (found !== undefined) throw invalid(`${what} cannot be written as JSON: ${found}.`)
   return new JsonText(text)
 }
 
@@ -108,7 +147,7 @@ export function checkDescription(description: Descriptive): Descriptive {
     ...(owner === undefined ? {} : { owner: nullable('The owner', owner, LIMITS.idBytes) }),
     ...(workspace === undefined ? {} : { workspace: nullable('The workspace', workspace, LIMITS.titleBytes) }),
     ...(metadata === undefined ? {} : { metadata: copyObject('The metadata', metadata, LIMITS.metadataBytes) }),
-    ...(policies === undefined ? {} : { policies: copyObject('The policies', policies, LIMITS.metadataBytes) }),
+    ...(policies === undefined ? {} : { policies: copyObject('The policies', policies, LIMITS.metadataBytes) as Policies }),
     ...(addTags === undefined ? {} : { addTags: checkTags(addTags) }),
     ...(removeTags === undefined ? {} : { removeTags: checkTags(removeTags) }),
   }
@@ -119,11 +158,7 @@ function checkTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => checkId('A tag', tag)))]
 }
 
-export function invalid(message: string, cause?: unknown): HoldfastError {
-  return new HoldfastError('INVALID_ARGUMENT', message, cause === undefined ? {} : { cause })
-}
-
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text'
   if (value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean') return String(value)
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`

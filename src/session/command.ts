@@ -6,7 +6,7 @@ import type { HoldfastError } from '../errors.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../record/key-hash.ts'
 import type { Decision, Known, Operation, Placed } from '../record/operation.ts'
 import type { JsonObject, RecordType } from '../record/record.ts'
-import { isBackground } from './fold.ts'
+import { isBackground } from './apply.ts'
 import { anew, gone, otherBody, unexpected } from './refusals.ts'
 import { type Archive, type SessionState, versionOf } from './state.ts'
 

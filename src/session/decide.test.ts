@@ -5,9 +5,9 @@ import { LIMITS } from '../record/limits.ts'
 import { encodeBody, Group } from '../record/line.ts'
 import type { Operation } from '../record/operation.ts'
 import type { Json } from '../record/record.ts'
+import { apply } from './apply.ts'
 import type { Outcome, Terms } from './command.ts'
 import * as decide from './decide.ts'
-import { apply } from './fold.ts'
 import { digestOf, JsonText } from './json-text.ts'
 import { keysOf } from './record-keys.ts'
 import { ABSENT_VERSION, INITIAL, type SessionState } from './state.ts'
@@ -203,6 +203,35 @@ describe('message ids', () => {
     expect(notebook.carry(say({}, ['a', 'other']))).toBe('CONFLICT other body')
   })
 
+  test('that the message repeats in a field of its own make no other body, wherever that field is', () => {
+    const said = (...bodies: [id: string, body: object][]) =>
+      decide.append(
+        {},
+        { messages: bodies.map(([, body]) => new JsonText(JSON.stringify(body))), ids: bodies.map(([id]) => id), tokens: 1 },
+      )
+    const bare = { role: 'user', content: 'one' }
+    for (const named of [
+      { id: 'a', ...bare },
+      { role: 'user', id: 'a', content: 'one' },
+      { ...bare, id: 'a' },
+    ]) {
+      for (const [first, second] of [
+        [bare, named],
+        [named, bare],
+        [{ id: 'a', ...bare }, named],
+      ] as const) {
+        const notebook = created()
+        notebook.carry(said(['a', first]))
+        expect(notebook.carry(said(['a', second]))).toMatchObject({ duplicate: true })
+        expect(notebook.state.head.n).toBe(1)
+        expect(notebook.carry(said(['a', { ...second, content: 'two' }]))).toBe('CONFLICT other body')
+      }
+      const other = created()
+      other.carry(said(['a', bare]))
+      expect(other.carry(said(['a', { ...named, id: 'b' }]))).toBe('CONFLICT other body')
+    }
+  })
+
   test('of which some are known are refused: nobody can tell which outcome was the first', () => {
     const notebook = created()
     notebook.carry(say({}, ['a', 'one']))
@@ -239,7 +268,7 @@ describe('the head', () => {
     expect(notebook.state.head.n).toBe(2)
     notebook.carry(decide.undo({}))
     expect(notebook.state.head).toEqual(two)
-    expect(notebook.carry(decide.undo({}))).toBe('FAILED_PRECONDITION')
+    expect(notebook.carry(decide.undo({}))).toBe('FAILED_PRECONDITION nothing to undo')
   })
 
   test('goes to the snapshot or to the message of that name, as it says', () => {
@@ -251,9 +280,9 @@ describe('the head', () => {
     expect(notebook.state.head.n).toBe(0)
     notebook.carry(decide.revert({}, { message: 'x' }, message))
     expect(notebook.state.head).toEqual(message)
-    expect(notebook.carry(decide.snapshot({}, 'x'))).toBe('CONFLICT')
-    expect(notebook.carry(decide.revert({}, { snapshot: 'nowhere' }))).toBe('NOT_FOUND')
-    expect(notebook.carry(decide.revert({}, { message: 'nowhere' }))).toBe('NOT_FOUND')
+    expect(notebook.carry(decide.snapshot({}, 'x'))).toBe('CONFLICT name taken')
+    expect(notebook.carry(decide.revert({}, { snapshot: 'nowhere' }))).toBe('NOT_FOUND no snapshot')
+    expect(notebook.carry(decide.revert({}, { message: 'nowhere' }))).toBe('NOT_FOUND no message')
   })
 })
 

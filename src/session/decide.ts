@@ -8,12 +8,13 @@ import { hashKey, type KeyHash } from '../record/key-hash.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Decision, Known, Operation } from '../record/operation.ts'
 import { type AppendPlace, appendRecord, channelsOf, entriesBefore, messagesText, type NewMessages, placeOf } from './append-record.ts'
+import { isReleased, patched } from './apply.ts'
 import { samePoint } from './branch.ts'
 import { command, type Deciding, type Outcome, onLive, repeated, type Terms, unchanged, unless, write } from './command.ts'
-import { isReleased, patched } from './fold.ts'
 import type { JsonText } from './json-text.ts'
 import type { AcknowledgedDamage, Description, Entry, ForkReleased, HeadMoved, MessageReplaced, SessionCreated } from './records.ts'
 import { conflict, exists, gone, notFound, otherBody, replacedMeanwhile, someKnown, tooLarge, tooMany } from './refusals.ts'
+import { isSameMessage } from './same-message.ts'
 import { type Point, type SessionState, versionOf } from './state.ts'
 import { tooManyModels } from './usage.ts'
 
@@ -52,24 +53,22 @@ export function append(terms: Terms, batch: NewMessages): Operation<SessionState
 interface NamedMessage {
   readonly id: string
   readonly key: KeyHash
-  readonly digest: string
+  readonly body: JsonText
 }
 
 function namedMessages({ messages, ids = [] }: NewMessages): NamedMessage[] {
-  return ids.flatMap((id, index) =>
-    id === null ? [] : [{ id, key: hashKey('message', id), digest: (messages[index] as JsonText).digest }],
-  )
+  return ids.flatMap((id, index) => (id === null ? [] : [{ id, key: hashKey('message', id), body: messages[index] as JsonText }]))
 }
 
 /** Answers a batch of `count` messages with its first outcome, if all of them were appended before. One that was appended in part has none. */
 function repeatedBatch(state: SessionState, known: Known, named: readonly NamedMessage[], count: number): Decision<Outcome> | undefined {
-  const repeats = named.flatMap(({ id, key, digest }) => {
+  const repeats = named.flatMap(({ id, key, body }) => {
     const entry = known(key)
-    return entry === undefined ? [] : [{ id, digest, entry }]
+    return entry === undefined ? [] : [{ id, body, entry }]
   })
   const [first, last] = [repeats[0], repeats.at(-1)]
   if (first === undefined || last === undefined) return undefined
-  const other = repeats.find(({ digest, entry }) => entry.digest !== digest)
+  const other = repeats.find(({ id, body, entry }) => !isSameMessage(id, body, entry.digest))
   if (other !== undefined) return { refuse: otherBody('message id', other.id) }
   return repeats.length < count ? { refuse: someKnown(first.id) } : repeated(state, last.entry)
 }
@@ -148,7 +147,8 @@ export function snapshot(terms: Terms, name: string, point?: Point): Operation<S
   return onLive(
     terms,
     (state, known) => {
-      if (known(key) !== undefined) return { refuse: conflict(`"${name}" is the id of a message. Choose another name.`, { name }) }
+      if (known(key) !== undefined)
+        return { refuse: conflict(`"${name}" is the id of a message. Choose another name.`, { reason: 'name taken', name }) }
       const others = state.snapshots.filter((snapshot) => snapshot.name !== name)
       const taken = write(state, 'snapshot.taken', { name, point: point ?? state.head }, terms)
       return unless(tooMany('snapshots', others.length + 1), taken)
@@ -166,8 +166,9 @@ export function revert(terms: Terms, to: RevertTarget, point?: Point): Operation
     const [kind, target] = 'snapshot' in to ? ['snapshot', to.snapshot] : ['message', to.message]
     const place = kind === 'snapshot' ? state.snapshots.find(({ name }) => name === target) : point
     if (place === undefined) {
-      const hint = kind === 'snapshot' ? '`snapshots` lists those that there are.' : 'Take an id from `messages`.'
-      return { refuse: new HoldfastError('NOT_FOUND', `No ${kind} is called "${target}". ${hint}`, { details: { target } }) }
+      const hint = kind === 'snapshot' ? '`info().snapshots` lists them.' : 'Its pages of messages show their ids.'
+      const details = { reason: kind === 'snapshot' ? 'no snapshot' : 'no message', target } as const
+      return { refuse: new HoldfastError('NOT_FOUND', `There is no ${kind} "${target}" in this session. ${hint}`, { details }) }
     }
     return moveHead(state, place, target === null ? { why: 'revert' } : { why: 'revert', target }, terms)
   })
@@ -176,7 +177,10 @@ export function revert(terms: Terms, to: RevertTarget, point?: Point): Operation
 export function undo(terms: Terms): Operation<SessionState, Outcome> {
   return onLive(terms, (state) => {
     const to = state.undo.at(-1)
-    if (to === undefined) return { refuse: new HoldfastError('FAILED_PRECONDITION', 'There is nothing to undo: the head was never moved.') }
+    if (to === undefined) {
+      const message = 'There is nothing to undo: no revert is left that was not taken back.'
+      return { refuse: new HoldfastError('FAILED_PRECONDITION', message, { details: { reason: 'nothing to undo' } }) }
+    }
     return moveHead(state, to, { why: 'undo' }, terms)
   })
 }
@@ -244,7 +248,11 @@ export function unshare(terms: Terms, id: string): Operation<SessionState, Outco
     (state) =>
       state.shares.some((one) => one.id === id)
         ? write(state, 'share.revoked', { share: id }, terms)
-        : { refuse: new HoldfastError('NOT_FOUND', `There is no share "${id}". It may have been revoked.`, { details: { share: id } }) },
+        : {
+            refuse: new HoldfastError('NOT_FOUND', `There is no share "${id}". It may have been revoked.`, {
+              details: { reason: 'no share', share: id },
+            }),
+          },
     { urgent: true },
   )
 }

@@ -3,7 +3,7 @@ import { decodeLine } from '../record/line.ts'
 import type { SessionCreated } from './records.ts'
 import type { SessionState } from './state.ts'
 
-/** Undefined if the line does not hold it, is spoiled, or is sealed. */
+/** Undefined if the line does not hold it, is spoiled, or is encrypted. */
 export function identityOf(line: Uint8Array): { readonly space: string; readonly id: string } | undefined {
   const decoded = decodeLine(line)
   if (decoded.kind !== 'record') return undefined

@@ -16,6 +16,7 @@ export interface SessionInfo {
   readonly workspace: string | null
   readonly metadata: Readonly<Record<string, Json>>
   readonly policies: Readonly<Record<string, Json>>
+  /** An empty text in a list, if the session is `unreadable`: then `createdAt`, `updatedAt` and `version` are not known. */
   readonly createdAt: string
   readonly updatedAt: string
   readonly deletedAt: string | null
@@ -44,10 +45,7 @@ export interface SessionInfo {
 
 export function infoOf(id: string, state: SessionState, damage: readonly Damage[]): SessionInfo {
   const { title, tags, owner, workspace, metadata, policies, createdAt, updatedAt, deletedAt, parent, version, head } = state
-  const isOpen = (position: number, to: number): boolean => !isAccepted({ position, to }, state.accepted)
-  const isHurt =
-    isDamaged(damage.filter(({ at, length }) => isOpen(at, at + length))) || state.noticed.some(({ position, to }) => isOpen(position, to))
-  const alive = state.id === null || isHurt ? 'damaged' : 'ok'
+  const alive = lacksRecords(state, damage) ? 'damaged' : 'ok'
   return {
     id,
     status: state.status === 'deleted' ? 'deleted' : alive,
@@ -70,6 +68,13 @@ export function infoOf(id: string, state: SessionState, damage: readonly Damage[
     shares: state.shares.map(({ id: share, grantedAt, expiresAt, n }) => ({ id: share, grantedAt, expiresAt, messageCount: n })),
     canUndo: state.undo.length > 0,
   }
+}
+
+/** Whether records of a session are known to be lost, and not all of that was accepted. */
+export function lacksRecords({ id, noticed, accepted }: SessionState, damage: readonly Damage[]): boolean {
+  const isOpen = (position: number, to: number): boolean => !isAccepted({ position, to }, accepted)
+  const isHurt = isDamaged(damage.filter(({ at, length }) => isOpen(at, at + length)))
+  return id === null || isHurt || noticed.some(({ position, to }) => isOpen(position, to))
 }
 
 /** What is live, with so much more. */

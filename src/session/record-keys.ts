@@ -8,8 +8,8 @@ import { type EntryPut, type Keyed, type MessageErased, type MessageReplaced, ty
 /** Of a message whose id was made for it: nobody can send that id before. */
 export const NO_DIGEST = '0'.repeat(32)
 
-/** The keys of a sealed record as its line has them; a digest is '' if there is none. */
-export type SealedKeys = readonly (readonly [key: KeyHash, index: number, digest: string])[]
+/** The keys of an encrypted record as its line has them; a digest is '' if there is none. */
+export type RecordKeys = readonly (readonly [key: KeyHash, index: number, digest: string])[]
 
 export function keysOf(counted: Counted): readonly KeyEntry[] {
   const made = madeIds(counted)
@@ -20,7 +20,7 @@ export function keysOf(counted: Counted): readonly KeyEntry[] {
 export function madeIds({ record, at, end, crc }: Counted): MadeIds | undefined {
   const { type, id, messages, ids, keys } = record
   if (type !== 'messages.appended' || ids !== undefined || (isEncrypted(record) && keys !== undefined)) return undefined
-  // One message alone is sealed as such.
+  // One message alone is encrypted as such.
   return { id, count: Array.isArray(messages) ? messages.length : 1, at, length: end - at, crc }
 }
 
@@ -38,7 +38,7 @@ export function sentKeys({ record, hashes, at, end, crc }: Counted): readonly Ke
   }
   if (isEncrypted(record)) {
     // Its writer has listed them, with digests that say nothing without the key, so that nobody needs to open it for them.
-    for (const [hash, index, blinded] of (record.keys as SealedKeys | undefined) ?? [])
+    for (const [hash, index, blinded] of (record.keys as RecordKeys | undefined) ?? [])
       add(hash, index, blinded === '' ? NO_DIGEST : blinded)
     return entries
   }

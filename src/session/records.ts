@@ -6,6 +6,7 @@
 import type { NoticedGap } from '../record/damage.ts'
 import type { ErasedLine } from '../record/erasure.ts'
 import type { Json, JsonObject } from '../record/record.ts'
+import type { Policies } from './policies.ts'
 import type { AcceptedGap, Archive, Parent, Past, Point, Run, Stretch } from './state.ts'
 
 /** Every record of a caller may carry the key of its operation, with a digest of what the caller had sent. */
@@ -22,7 +23,8 @@ export interface Description {
   readonly workspace?: string | null
   /** A patch: null removes a field. */
   readonly metadata?: JsonObject
-  readonly policies?: JsonObject
+  /** A patch: null removes a policy. */
+  readonly policies?: Policies
 }
 
 export interface SessionCreated extends Keyed, Description {

@@ -2,7 +2,7 @@
 
 import type { NoticedGap } from '../record/damage.ts'
 import type { JsonObject } from '../record/record.ts'
-import { apply } from './fold.ts'
+import { apply } from './apply.ts'
 import { unnoticed } from './noticed.ts'
 import { keysOf, keysOfMade, madeIds, sentKeys } from './record-keys.ts'
 import { INITIAL, type SessionState } from './state.ts'
@@ -12,8 +12,11 @@ export const sessionReducer = {
   apply,
   checkpoint: ({ noticed, accepted, ...state }: SessionState): JsonObject =>
     ({ ...state, ...(noticed.length === 0 ? {} : { noticed }), ...(accepted.length === 0 ? {} : { accepted }) }) as unknown as JsonObject,
-  /** A field that an older version did not write has its initial value. */
-  restore: (checkpoint: JsonObject): SessionState => ({ ...INITIAL, ...(checkpoint as unknown as SessionState) }),
+  /** A field that an older version did not write has its initial value. Older versions let `updatedAt` go back with the clock. */
+  restore: (checkpoint: JsonObject): SessionState => {
+    const state: SessionState = { ...INITIAL, ...(checkpoint as unknown as SessionState) }
+    return state.updatedAt < state.createdAt ? { ...state, updatedAt: state.createdAt } : state
+  },
   notice: (state: SessionState, lost: readonly NoticedGap[]) => {
     const payload = unnoticed(state, lost)
     return payload === undefined ? undefined : { type: 'damage.noticed' as const, payload: payload as unknown as JsonObject }

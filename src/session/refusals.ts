@@ -1,25 +1,49 @@
 /** Why commands are refused: each says what to do. */
-import { HoldfastError } from '../errors.ts'
+import { type ErrorDetails, HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { SessionState } from './state.ts'
 
 export function absent(session: string): HoldfastError {
-  return new HoldfastError('NOT_FOUND', `There is no session "${session}".`, { details: { reason: 'absent', session_id: session } })
+  return new HoldfastError('NOT_FOUND', `There is no session "${session}". Check its id: \`list\` shows all sessions.`, {
+    details: { reason: 'absent', session_id: session },
+  })
+}
+
+export function noMessage(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session. Its pages of messages show their ids.`, {
+    details: { reason: 'no message', message_id: id },
+  })
+}
+
+export function noTask(id: string): HoldfastError {
+  return new HoldfastError('NOT_FOUND', 'There is no such task. `tasks` lists those of all sessions.', {
+    details: { reason: 'no task', task_id: id },
+  })
 }
 
 /** Of a session that is absent, a state does not tell which one. */
 export function notFound(state: SessionState): HoldfastError {
   if (state.status === 'absent') return new HoldfastError('NOT_FOUND', 'There is no such session.', { details: { reason: 'absent' } })
-  if (state.purged) return new HoldfastError('NOT_FOUND', 'The session was deleted and purged.', { details: { reason: 'purged' } })
+  if (state.purged) {
+    const message = 'The session was deleted and purged. Only a backup may still have it.'
+    return new HoldfastError('NOT_FOUND', message, { details: { reason: 'purged', ...named(state) } })
+  }
   return new HoldfastError('NOT_FOUND', 'The session was deleted. It can be restored until it is purged.', {
-    details: { reason: 'deleted' },
+    details: { reason: 'deleted', ...named(state) },
   })
+}
+
+function named({ id }: SessionState): { readonly session_id?: string } {
+  return id === null ? {} : { session_id: id }
 }
 
 /** A writer that is late must be told, and must not be taken for somebody who mistyped an id. */
 export function gone(state: SessionState): HoldfastError {
   if (state.status === 'absent') return notFound(state)
-  return conflict('The session was deleted, so nothing can be added to it. Restore it, or create it anew.', { reason: 'deleted' })
+  return conflict('The session was deleted, so nothing can be added to it. Restore it, or create it again.', {
+    reason: 'deleted',
+    ...named(state),
+  })
 }
 
 export function exists(id: string): HoldfastError {
@@ -78,6 +102,6 @@ export function tooLarge(message: string, limit: number): HoldfastError {
   return new HoldfastError('PAYLOAD_TOO_LARGE', message, { details: { limit } })
 }
 
-export function conflict(message: string, details: Readonly<Record<string, unknown>>): HoldfastError {
+export function conflict(message: string, details: ErrorDetails): HoldfastError {
   return new HoldfastError('CONFLICT', message, { details })
 }

@@ -23,7 +23,7 @@ export interface SessionState {
   /** Position of the record that began this incarnation. */
   readonly born: number
   readonly createdAt: string
-  /** When a caller last changed something. */
+  /** The latest time of a change by a caller, in the order of the store (docs/decisions/0022): never before `createdAt`. */
   readonly updatedAt: string
   readonly deletedAt: string | null
   /** Its messages were removed for good, or are about to be. */
@@ -127,7 +127,8 @@ export interface Past extends Stretch {
   readonly noticed?: readonly NoticedGap[]
 }
 
-export type TaskStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+export const TASK_STATUSES = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const
+export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 export interface Archive extends Amount {
   readonly number: number

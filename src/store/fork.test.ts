@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Engine } from '../engine/port.ts'
 import { openMemoryEngine } from '../engines/memory/engine.ts'
 import { HoldfastError } from '../errors.ts'
+import type { JsonObject } from '../record/record.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { Transcript } from './messages/transcript.ts'
 import { openStore } from './open-store.ts'
@@ -10,12 +11,12 @@ import type { Store } from './store.ts'
 
 let engine: Engine
 let store: Store
-let parent: Session
+let parent: Session<JsonObject>
 
 beforeEach(async () => {
   engine = openMemoryEngine({ keysOf: sessionReducer.keysOf })
   store = await openStore(engine, { limits: { segmentBytes: 500 } })
-  parent = store.session('parent')
+  parent = store.session<JsonObject>('parent')
   await parent.append(
     [1, 2, 3, 4].map((n) => ({ n })),
     { ids: ['m1', 'm2', 'm3', 'm4'] },
@@ -24,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => store.close())
 
-async function contents(session: Session): Promise<unknown[]> {
+async function contents(session: Session<JsonObject>): Promise<unknown[]> {
   const { messages } = await session.messages({ limit: 1000 })
   return messages.map(({ message }) => message.n)
 }
@@ -67,7 +68,7 @@ describe('a call that was made before the fork', () => {
     const grandchild = await (await parent.fork()).fork()
     for (const n of [6, 7]) {
       await parent.delete()
-      parent = await store.create({ id: 'parent' })
+      parent = await store.create<JsonObject>({ id: 'parent' })
       await parent.append({ n }, { key: 'call', ids: [first.id] })
     }
     expect(await grandchild.append({ n: 5 }, { key: 'call' })).toMatchObject({ duplicate: true, ids: first.ids })
@@ -116,18 +117,18 @@ describe('a message that was replaced', () => {
 describe('a grant', () => {
   test('stays, if another caller made the fork on the strength of it', async () => {
     const other = await openStore(engine)
-    const theirs = other.session('parent')
+    const theirs = other.session<JsonObject>('parent')
     const both = await Promise.allSettled([parent.fork({ id: 'fork' }), theirs.fork({ id: 'fork' })])
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     await parent.delete()
     const actions: string[] = []
     for await (const { session, action } of store.purge({ olderThanMs: -1000 })) actions.push(`${session} ${action}`)
     expect(actions).toEqual(['parent kept'])
-    expect(await contents(store.session('fork'))).toEqual([1, 2, 3, 4])
+    expect(await contents(store.session<JsonObject>('fork'))).toEqual([1, 2, 3, 4])
   })
 
   test('is taken back if there is a session of that name', async () => {
-    await store.create({ id: 'taken' })
+    await store.create<JsonObject>({ id: 'taken' })
     await expect(parent.fork({ id: 'taken' })).rejects.toMatchObject({ code: 'ALREADY_EXISTS' })
     await parent.delete()
     const actions: string[] = []
@@ -139,8 +140,8 @@ describe('a grant', () => {
     const fork = await parent.fork({ id: 'fork', title: 'a fork' })
     await fork.child({ id: 'child' })
     await parent.fork({ id: 'gone' })
-    await store.session('gone').delete()
-    await store.create({ id: 'gone' })
+    await store.session<JsonObject>('gone').delete()
+    await store.create<JsonObject>({ id: 'gone' })
     // As if the process had died between the grant and the fork.
     const journal = engine.journal(engine.name('default', 'never made'))
     vi.spyOn(journal, 'append').mockRejectedValue(new HoldfastError('UNAVAILABLE', 'made by the test', { outcome: 'unknown' }))
@@ -175,20 +176,20 @@ test('a fork repeated under its key is one session, wherever its parent has gone
 })
 
 test.each([
-  ['revert', (session: Session) => session.revert({ message: 'm2' })],
-  ['append', (session: Session) => session.append({ n: 5 }, { parent: 'm2' })],
-  ['snapshot', (session: Session) => session.snapshot('x', { at: 'm2' })],
-  ['replace', (session: Session) => session.replace('m2', { n: 5 })],
-  ['fork', (session: Session) => session.fork({ at: 'm2', id: 'fork' })],
+  ['revert', (session: Session<JsonObject>) => session.revert({ message: 'm2' })],
+  ['append', (session: Session<JsonObject>) => session.append({ n: 5 }, { parent: 'm2' })],
+  ['snapshot', (session: Session<JsonObject>) => session.snapshot('x', { at: 'm2' })],
+  ['replace', (session: Session<JsonObject>) => session.replace('m2', { n: 5 })],
+  ['fork', (session: Session<JsonObject>) => session.fork({ at: 'm2', id: 'fork' })],
 ])('%s: a place that was looked up in a former incarnation is refused, and harms nothing', async (_, work) => {
   const locate = Transcript.prototype.locate
   vi.spyOn(Transcript.prototype, 'locate').mockImplementationOnce(async function (this: Transcript, id) {
     const located = await locate.call(this, id)
     await parent.delete()
-    await store.create({ id: 'parent' })
+    await store.create<JsonObject>({ id: 'parent' })
     return located
   })
   await expect(work(parent)).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'created anew' } })
-  expect(await store.session('parent').info()).toMatchObject({ messageCount: 0, snapshots: [], canUndo: false })
+  expect(await store.session<JsonObject>('parent').info()).toMatchObject({ messageCount: 0, snapshots: [], canUndo: false })
   expect((await store.list()).sessions.map(({ id }) => id)).toEqual(['parent'])
 })

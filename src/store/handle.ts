@@ -9,21 +9,22 @@ import { checkId } from '../session/check.ts'
 import { InheritedKeysNeeded, type Outcome, type Terms } from '../session/command.ts'
 import { create, requireLive } from '../session/decide.ts'
 import { digestOf } from '../session/json-text.ts'
-import { absent } from '../session/refusals.ts'
+import { absent, noMessage } from '../session/refusals.ts'
 import { ABSENT_VERSION, type SessionState } from '../session/state.ts'
 import { type Located, Transcript } from './messages/transcript.ts'
-import type { StoreParts } from './parts.ts'
+import type { SessionParts } from './parts.ts'
 
 export interface WriteOptions {
-  /** Names this very operation: repeated under the same key, it happens once. */
+  /** The idempotency key: a repeated call with the same key changes nothing and returns the first result. Defaults to none. */
   readonly key?: string
-  /** The version that the session must still have. */
+  /** The version that the session must still have. Defaults to any. */
   readonly expect?: string
 }
 
 export interface Written {
+  /** The version of the session after this call. */
   readonly version: string
-  /** Nothing was written, because it had been before. */
+  /** True if nothing was written, because an earlier call did the same. */
   readonly duplicate: boolean
 }
 
@@ -34,14 +35,14 @@ export function written({ version, duplicate }: Outcome): Written {
 /** Makes the operation of a command, given its terms. */
 export type Make = (terms: Terms) => Operation<SessionState, Outcome>
 
-export class Handle {
+export class Handle<P extends SessionParts = SessionParts> {
   readonly id: string
-  readonly parts: StoreParts
+  readonly parts: P
   readonly name: string
   /** It was there once: then it need not be created. */
   #wasThere = false
 
-  constructor(parts: StoreParts, id: string) {
+  constructor(parts: P, id: string) {
     this.id = id
     this.parts = parts
     this.name = parts.engine.name(parts.space, id)
@@ -138,8 +139,4 @@ export class Handle {
       }
     }
   }
-}
-
-export function noMessage(id: string): HoldfastError {
-  return new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../engine/clock.ts'
+import type { JsonObject } from '../record/record.ts'
 import type { ListOptions } from './list.ts'
 import { openStore } from './open-store.ts'
 import type { Store } from './store.ts'
@@ -11,12 +12,18 @@ const clock: Clock = { ...systemClock, now: () => now++ }
 
 beforeEach(async () => {
   store = await openStore('memory:', { clock })
-  await store.create({ id: 'beta', title: 'Lost parcel', tags: ['refund', 'eu'], owner: 'ann', metadata: { plan: { a: 1, b: 2 } } })
-  await store.create({ id: 'alpha', title: 'lost keys', tags: ['eu'], owner: 'bob', workspace: '/w' })
-  await store.create({ id: 'gamma', metadata: { plan: null, n: 1 } })
-  await store.create({ id: 'delta', parent: 'alpha', title: 'A child' })
-  await (await store.create({ id: 'gone', title: 'Lost for good' })).delete()
-  await store.session('beta').append({ content: 'changed last' })
+  await store.create<JsonObject>({
+    id: 'beta',
+    title: 'Lost parcel',
+    tags: ['refund', 'eu'],
+    owner: 'ann',
+    metadata: { plan: { a: 1, b: 2 } },
+  })
+  await store.create<JsonObject>({ id: 'alpha', title: 'lost keys', tags: ['eu'], owner: 'bob', workspace: '/w' })
+  await store.create<JsonObject>({ id: 'gamma', metadata: { plan: null, n: 1 } })
+  await store.create<JsonObject>({ id: 'delta', parent: 'alpha', title: 'A child' })
+  await (await store.create<JsonObject>({ id: 'gone', title: 'Lost for good' })).delete()
+  await store.session<JsonObject>('beta').append({ content: 'changed last' })
 })
 
 afterEach(() => store.close())
@@ -58,7 +65,7 @@ describe('a filter', () => {
 
 describe('pages', () => {
   test.each(['updated', 'created', 'title'] as const)('join to the whole list, in the order of %s, whatever their size', async (order) => {
-    for (let i = 0; i < 20; i++) await store.create({ id: `s${i}`, title: `title ${i % 3}` })
+    for (let i = 0; i < 20; i++) await store.create<JsonObject>({ id: `s${i}`, title: `title ${i % 3}` })
     const whole = await ids({ order, limit: 1000 })
     expect(whole).toHaveLength(24)
     for (const limit of [1, 5, 23, 24, 25]) {
@@ -75,8 +82,8 @@ describe('pages', () => {
 
   test('show nothing twice if sessions change meanwhile, and what was not shown yet and did not change', async () => {
     const first = await store.list({ limit: 2, order: 'created' })
-    await store.create({ id: 'new' })
-    await store.session('alpha').describe({ title: 'changed' })
+    await store.create<JsonObject>({ id: 'new' })
+    await store.session<JsonObject>('alpha').describe({ title: 'changed' })
     const second = await store.list({ limit: 2, order: 'created', cursor: first.cursor as string })
     expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(['delta', 'gamma', 'alpha', 'beta'])
   })
@@ -96,7 +103,7 @@ describe('pages', () => {
             seen.push(...page.sessions.map(({ id }) => id))
             cursor = page.cursor
             for (const [which, how] of left.splice(0, 4)) {
-              const session = space.session(`moving ${which * 4}`)
+              const session = space.session<JsonObject>(`moving ${which * 4}`)
               if (how === 0) await space.create({ id: `new ${now}`, title: `title ${which}` })
               else if (gone.delete(which)) await session.restore()
               else if (how > 1) await session.describe({ title: `title ${(which * how) % 7}` })
@@ -132,7 +139,7 @@ describe('pages', () => {
 
 test('spaces do not see each other', async () => {
   const other = store.in('other')
-  await other.session('beta').append({ content: 'theirs' })
+  await other.session<JsonObject>('beta').append({ content: 'theirs' })
   expect((await other.list()).sessions).toMatchObject([{ id: 'beta', messageCount: 1, title: null }])
   expect(await ids()).toHaveLength(4)
 })

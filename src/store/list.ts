@@ -3,48 +3,53 @@ import { CatalogUnavailable, type ListOrder, type ListPosition, type ListQuery, 
 import { HoldfastError } from '../errors.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
-import { checkCount, invalid } from '../session/check.ts'
+import { checkChoice, checkLimit, checkTexts, checkTime, copyObject, invalid } from '../session/check.ts'
 import type { SessionInfo } from '../session/info.ts'
-import type { StoreParts } from './parts.ts'
+import type { CatalogParts, SpaceParts } from './parts.ts'
 
 export interface ListOptions {
-  /** Words that the id, the title or a tag must have; parts of words do. */
+  /** Words that the id, the title or a tag must contain. Parts of words match, too. */
   readonly query?: string
   readonly tag?: string
   readonly owner?: string
   readonly workspace?: string
   readonly parent?: string
-  /** Usage of this model is recorded. */
+  /** Only sessions with recorded usage of this model. */
   readonly model?: string
-  /** Fields of the metadata, with the values that they must have; 8 at most. */
+  /** Fields of the metadata with the values that they must have, at most 8. */
   readonly metadata?: Readonly<Record<string, Json>>
-  /** All but the deleted ones unless told. */
+  /** Only sessions of this status. Defaults to all but the deleted ones. */
   readonly status?: SessionStatus
-  /** Changed at this time or later, and before that one; with the order `created`, created then. */
+  /** Only sessions changed at this time or later. With the order `created`, created then. */
   readonly from?: Date
+  /** Only sessions changed before this time. With the order `created`, created before. */
   readonly to?: Date
+  /** Defaults to `updated`: the last changed first. */
   readonly order?: ListOrder
-  /** How many at most; 100 unless told. */
+  /** The largest number of sessions, up to 1000. Defaults to 100. */
   readonly limit?: number
   /**
-   * Where the page before ended. Sessions that do not change meanwhile are shown once, whatever happens to the others. One that is changed moves to
-   * the front of the order `updated`; the order `created` shows each session once in any case.
+   * The cursor of the page before. A session that does not change between two pages is shown once. A session that changes moves to the front of
+   * the order `updated`. The order `created` always shows each session once. Null begins at the first page.
    */
-  readonly cursor?: string
-  /** Also tell how many there are in all. */
+  readonly cursor?: string | null | undefined
+  /** Whether to count all sessions that match. Defaults to false. */
   readonly count?: boolean
 }
 
 export interface ListPage {
   readonly sessions: readonly SessionInfo[]
-  /** Of the next page; null on the last one. */
+  /** The cursor of the next page, or null on the last one. */
   readonly cursor: string | null
   readonly total?: number
 }
 
-export async function list(parts: StoreParts, options: ListOptions): Promise<ListPage> {
+const STATUSES: readonly SessionStatus[] = ['ok', 'damaged', 'unreadable', 'deleted']
+const ORDERS: readonly ListOrder[] = ['updated', 'created', 'title']
+
+export async function list(parts: SpaceParts & CatalogParts, options: ListOptions): Promise<ListPage> {
   const { order = 'updated', limit = 100, count = false } = options
-  checkCount('The limit', limit, LIMITS.pageSessions)
+  checkLimit(limit, LIMITS.pageSessions)
   const query: ListQuery & { count: boolean } = { ...filterOf(parts.space, options), order, limit: limit + 1, count }
   const { rows, total } = await parts.catalog.ask('list', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error
@@ -61,7 +66,11 @@ export async function list(parts: StoreParts, options: ListOptions): Promise<Lis
 }
 
 export function filterOf(space: string, options: ListOptions): Omit<ListQuery, 'limit' | 'order'> {
-  const { query = '', tag, owner, workspace, parent, model, metadata = {}, status, from, to, order = 'updated', cursor } = options
+  const { query = '', tag, owner, workspace, parent, model, status, from, to, order = 'updated', cursor } = options
+  checkTexts({ query, tag, owner, workspace, parent, model })
+  if (status !== undefined) checkChoice('status', status, STATUSES)
+  checkChoice('order', order, ORDERS)
+  const metadata = copyObject('`metadata`', options.metadata ?? {})
   if (Object.keys(metadata).length > LIMITS.listedFields)
     throw invalid(`A list can be filtered by ${LIMITS.listedFields} fields of metadata at most.`)
   return {
@@ -70,7 +79,7 @@ export function filterOf(space: string, options: ListOptions): Omit<ListQuery, '
       .toLowerCase()
       .split(/\s+/)
       .filter((word) => word !== ''),
-    metadata: Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined)),
+    metadata,
     times: order === 'created' ? 'created' : 'updated',
     ...(tag === undefined ? {} : { tag }),
     ...(owner === undefined ? {} : { owner }),
@@ -78,16 +87,10 @@ export function filterOf(space: string, options: ListOptions): Omit<ListQuery, '
     ...(parent === undefined ? {} : { parent }),
     ...(model === undefined ? {} : { model }),
     ...(status === undefined ? {} : { status }),
-    ...(from === undefined ? {} : { from: timeOf('from', from).toISOString() }),
-    ...(to === undefined ? {} : { to: timeOf('to', to).toISOString() }),
-    ...(cursor === undefined ? {} : { after: parseCursor(cursor, order) }),
+    ...(from === undefined ? {} : { from: checkTime('from', from).toISOString() }),
+    ...(to === undefined ? {} : { to: checkTime('to', to).toISOString() }),
+    ...(cursor == null ? {} : { after: parseCursor(cursor, order) }),
   }
-}
-
-/** A time that a caller handed in. */
-export function timeOf(what: string, time: Date): Date {
-  if (!(time instanceof Date) || Number.isNaN(time.getTime())) throw invalid(`\`${what}\` must be a valid Date.`)
-  return time
 }
 
 function cursorOf({ by, id }: ListPosition, order: ListOrder): string {

@@ -4,9 +4,9 @@
  */
 import { CatalogUnavailable, type ExtractionRow } from '../engine/catalog.ts'
 import { LIMITS } from '../record/limits.ts'
-import { checkCount } from '../session/check.ts'
+import { checkLimit, checkTexts } from '../session/check.ts'
 import { rank } from '../window/recall.ts'
-import type { StoreParts } from './parts.ts'
+import type { CatalogParts, SpaceParts } from './parts.ts'
 
 export interface Memory {
   readonly id: string
@@ -20,16 +20,17 @@ export interface Memory {
 }
 
 export interface MemoriesOptions {
-  /** Of whom; of nobody in particular unless told. */
+  /** Whose memories. Defaults to memories without an owner. */
   readonly owner?: string | null
-  /** Only those that match, the best first. */
+  /** Only memories that match these words, the best first. */
   readonly query?: string
-  /** How many at most; all unless told. */
+  /** The largest number of memories, up to 1000. Defaults to all. */
   readonly limit?: number
 }
 
-export async function memories(parts: StoreParts, { owner = null, query, limit }: MemoriesOptions): Promise<Memory[]> {
-  if (limit !== undefined) checkCount('The limit', limit, LIMITS.pageSessions)
+export async function memories(parts: SpaceParts & CatalogParts, { owner = null, query, limit }: MemoriesOptions): Promise<Memory[]> {
+  checkTexts({ owner: owner ?? undefined, query })
+  if (limit !== undefined) checkLimit(limit, LIMITS.pageSessions)
   const known = await mergedMemories(parts, owner)
   const wanted = query === undefined ? known : matching(query, known)
   return limit === undefined ? wanted : wanted.slice(0, limit)
@@ -39,7 +40,7 @@ export async function memories(parts: StoreParts, { owner = null, query, limit }
  * The memories of one owner, the newest first. With keys, those only, and as the catalog has them: whoever asks about what a search has found wants
  * to know nothing newer, and must not wait for it.
  */
-export async function mergedMemories(parts: StoreParts, owner: string | null, keys?: readonly string[]): Promise<Memory[]> {
+export async function mergedMemories(parts: SpaceParts & CatalogParts, owner: string | null, keys?: readonly string[]): Promise<Memory[]> {
   const query = { space: parts.space, owner, caughtUp: keys === undefined, ...(keys === undefined ? {} : { keys }) }
   const rows = await parts.catalog.ask('extractions', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error

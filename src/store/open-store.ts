@@ -1,7 +1,8 @@
 /** Opening a store: the one place, beside the command line, that knows which engines there are. */
-import { CatalogDoor } from '../catalog/door.ts'
+import { CatalogAccess } from '../catalog/catalog-access.ts'
 import type { MasterKey } from '../encryption/master-key.ts'
 import { type Clock, systemClock } from '../engine/clock.ts'
+import { type DescriptorShares, descriptorsOfProcess, shareDescriptors } from '../engine/descriptors.ts'
 import { type Ids, systemIds } from '../engine/ids.ts'
 import { KEY_SPACE, keySession } from '../engine/names.ts'
 import type { Engine } from '../engine/port.ts'
@@ -10,7 +11,7 @@ import type { PostgresPlace } from '../engines/postgres/place.ts'
 import { Replicas } from '../journal/replicas.ts'
 import { redactor } from '../message/redact.ts'
 import { LIMITS, type Limits } from '../record/limits.ts'
-import { checkId } from '../session/check.ts'
+import { checkId, invalid } from '../session/check.ts'
 import { identityOf } from '../session/identity.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import type { DataKeyStore } from './keys/data-key-store.ts'
@@ -24,23 +25,24 @@ import { Quotas } from './quotas/quotas.ts'
 import { Store } from './store.ts'
 
 export interface OpenOptions {
-  /** Sessions of one space do not see those of another; `default` unless told. */
+  /** The space whose sessions the store shows. Defaults to `default`. */
   readonly space?: string
-  /** For one process alone, on a file system that does not keep the appends of several in one order. */
+  /** Reserves the directory for this process, on a file system that does not order the appends of several. Defaults to false. */
   readonly exclusive?: boolean
-  /** False: the tables of a store in PostgreSQL are left as they are, for a user who may not change them. */
+  /** Whether to create and update the tables in PostgreSQL. Defaults to true. */
   readonly migrate?: boolean
-  /** Sees every message before it is written, and changes or refuses it. */
+  /** Sees every message before it is written, and changes or refuses it. Defaults to none. */
   readonly beforeAppend?: BeforeAppend
-  /** Seals everything that is written, with a key for each session that the master key wraps. */
+  /** Encrypts everything that is written, with a data key for each session, which the master key wraps. Defaults to none. */
   readonly encryption?: EncryptionOptions
-  /** Enforces the quotas that were set for spaces; a function is told of everything that is refused, by which limit and whose. */
+  /** Enforces the quotas of spaces. A function is called for each refusal. Defaults to false. */
   readonly quotas?: boolean | QuotaRefused
-  /** Takes keys, tokens and passwords of known forms out of what is said before it is written. */
+  /** Removes keys, tokens and passwords of known forms before anything is written. Defaults to false. */
   readonly redact?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
-  readonly limits?: Partial<Pick<Limits, 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
+  /** Limits of what one process holds. Each defaults to its value in `LIMITS`; `descriptors`, the files of the store with its catalog, to 1,024. */
+  readonly limits?: Partial<Pick<Limits, 'descriptors' | 'replicas' | 'segmentBytes' | 'openSegments' | 'idCacheBytes' | 'reserveBytes'>>
   /** Puts something between the store and its engine, such as what counts its calls. @internal */
   readonly wrap?: (engine: Engine) => Engine
   /** For a process that asks once and ends: the catalog needs no thread of its own, which takes longer to start than to answer. @internal */
@@ -52,51 +54,66 @@ export interface OpenOptions {
 export interface EncryptionOptions {
   /** 32 bytes, or the same as text (64 hex digits, or base64); or what wraps and unwraps keys in its place, such as a service. */
   readonly masterKey: string | Uint8Array | MasterKey
-  /** Master keys that wrapped keys before, for reading only: until `rotateKeys` has wrapped all of them anew. */
+  /** Earlier master keys, for reading only, until `rotateKeys` has wrapped all data keys again. Defaults to none. */
   readonly formerKeys?: readonly (string | Uint8Array | MasterKey)[]
-  /** Lets the catalog lie in the store, with titles, tags and words in clear. Otherwise it is kept in memory alone. */
+  /** Keeps the catalog in the store, with titles, tags and words in clear. Defaults to false: it is in memory only. */
   readonly indexInClear?: boolean
 }
 
 /**
- * Opens a store: in a directory, which is created if there is none; in PostgreSQL, with an address (`postgres://…`) or its parts; in memory, with `memory:`;
- * or on an engine of your own.
+ * Opens a store.
  *
+ * @param where A directory, which is created if there is none; `postgres://…` or its parts; `memory:`; or an engine of your own.
+ * @param options `space` defaults to `default`. All others default to off.
+ * @returns The store. Close it, or declare it with `await using`.
+ * @throws HoldfastError UNSUPPORTED_VERSION when newer software wrote the store.
+ * @throws HoldfastError UNAVAILABLE when the store cannot be reached.
+ * @throws HoldfastError UNREADABLE when the store may not be read, or the master key is wrong.
+ * @throws HoldfastError INVALID_ARGUMENT when `where` is no place for a store, or the name of the space is empty or too long.
+ * @throws TypeError when the address of a database cannot be read.
  * @example
  * await using store = await openStore('./store')
  * await store.session('support-42').append({ role: 'user', content: 'Hello' })
- * @throws HoldfastError UNSUPPORTED_VERSION for a store of newer software; UNAVAILABLE if it cannot be reached; UNREADABLE if it may not be read.
  */
 export async function openStore(where: string | PostgresPlace | Engine, options: OpenOptions = {}): Promise<Store> {
   const { space = 'default', wrap = (engine) => engine } = options
   checkId('The name of a space', space)
-  if (isEngine(where)) return storeOn(wrap(where), where, space, options)
-  const engine = wrap(await pick(where, options))
+  const { limits = {} } = options
+  const shares = shareDescriptors({ ...descriptorsOfProcess(), most: limits.descriptors ?? LIMITS.descriptors })
+  if (isEngine(where)) return storeOn(wrap(where), where, space, shares, options)
+  const engine = wrap(await pick(where, shares, options))
   try {
-    return await storeOn(engine, where, space, options)
+    return await storeOn(engine, where, space, shares, options)
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-async function storeOn(inner: Engine, where: string | PostgresPlace | Engine, space: string, options: OpenOptions): Promise<Store> {
+async function storeOn(
+  inner: Engine,
+  where: string | PostgresPlace | Engine,
+  space: string,
+  shares: DescriptorShares,
+  options: OpenOptions,
+): Promise<Store> {
   const { clock = systemClock, ids = systemIds, limits = {} } = options
   const indexed = options.encryption?.indexInClear === true
   const { engine, dataKeys } = await encrypted(inner, options.encryption, indexed)
   const replicas = new Replicas({ reducer: sessionReducer, engine, dataKeys, clock, ids, limits: { ...LIMITS, ...limits } })
   // An engine of somebody's own, or one that has its directory for itself, cannot be opened once more by a thread.
-  const threaded = typeof where === 'string' && options.exclusive !== true && options.brief !== true && dataKeys === undefined
-  const catalog = new CatalogDoor({
+  const threadable = typeof where === 'string' && options.exclusive !== true && options.brief !== true && dataKeys === undefined
+  const catalog = new CatalogAccess({
     engine,
     dataKeys,
     clock,
     ids,
-    threaded,
+    threads: threadable && shares.catalogFiles > 0 ? shares : undefined,
     ...(dataKeys === undefined || indexed ? {} : { inMemory: true }),
   })
   const { beforeAppend } = options
-  const shared = { engine, dataKeys, clock, ids, replicas, catalog, space, recover: finishErasures }
+  const { connections } = shares
+  const shared = { engine, dataKeys, clock, ids, replicas, catalog, space, connections, recover: finishErasures }
   const { quotas } = options
   const parts: StoreParts = {
     ...shared,
@@ -132,7 +149,7 @@ function isEngine(where: string | PostgresPlace | Engine): where is Engine {
   return typeof where === 'object' && 'journal' in where
 }
 
-async function pick(where: string | PostgresPlace, options: OpenOptions): Promise<Engine> {
+async function pick(where: string | PostgresPlace, { files }: DescriptorShares, options: OpenOptions): Promise<Engine> {
   const { exclusive = false, mayBlock = false, migrate, clock = systemClock, ids = systemIds, limits = {} } = options
   const { keysOf } = sessionReducer
   if (typeof where !== 'string' || /^postgres(?:ql)?:\/\//i.test(where)) {
@@ -147,7 +164,9 @@ async function pick(where: string | PostgresPlace, options: OpenOptions): Promis
   }
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(where)?.[1]
   if (where === '' || scheme !== undefined) {
-    throw new TypeError(`A store is a directory, postgres://… or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
+    throw invalid(`A store is a directory, postgres://… or "memory:"; got ${where === '' ? 'an empty text' : `a ${scheme} address`}.`)
   }
-  return openFilesEngine({ directory: where, keysOf, exclusive, mayBlock, clock, ids, limits })
+  if (/^memory:/i.test(where))
+    throw invalid(`A store in memory has no name: open "memory:". For a directory of this name, open ${JSON.stringify(`./${where}`)}.`)
+  return openFilesEngine({ directory: where, keysOf, files, exclusive, mayBlock, clock, ids, limits })
 }

@@ -10,25 +10,25 @@ import { parseQuery } from '../message/words.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Line } from '../record/line.ts'
 import type { JsonObject } from '../record/record.ts'
-import { checkCount, checkId, invalid } from '../session/check.ts'
+import { checkChoice, checkId, checkLimit, checkList, checkTexts, checkTime, invalid } from '../session/check.ts'
 import { type CommitFinished, type ExtractedMemory, type MessageReplaced, type MessagesAppended, messageId } from '../session/records.ts'
 import type { DamagedPlace } from './damage/damage.ts'
 import { type SearchScope, searchDamage } from './damage/search-damage.ts'
-import { timeOf } from './list.ts'
 import { mergedMemories } from './memories.ts'
-import type { StoreParts } from './parts.ts'
+import type { CatalogParts, SessionParts, SpaceParts, StoreParts } from './parts.ts'
 
 export interface SearchOptions extends SearchScope {
-  /** What to look for; everything unless told. `session` are titles and tags. */
+  /** What to search. `session` stands for titles and tags. Defaults to all kinds. */
   readonly kinds?: readonly DocumentKind[]
   /** Only messages of this role. */
   readonly role?: 'system' | 'user' | 'assistant' | 'tool'
-  /** Only what was written at this time or later, and before that one. */
+  /** Only what was written at this time or later. */
   readonly from?: Date
+  /** Only what was written before this time. */
   readonly to?: Date
-  /** Only messages that an archive holds, or only those that none does. */
+  /** True for messages in archives only, false for live ones only. Defaults to both. */
   readonly archived?: boolean
-  /** How many at most; 20 unless told. */
+  /** The largest number of hits, up to 200. Defaults to 20. */
   readonly limit?: number
 }
 
@@ -44,10 +44,10 @@ export interface SearchHit {
   readonly memory: string | null
   readonly role: string | null
   readonly at: string
-  /** As it was written, around the hits. */
+  /** The text around the hits, as it was written. */
   readonly snippet: string
   readonly marks: readonly (readonly [from: number, to: number])[]
-  /** Higher is better; says nothing beside the scores of another search. */
+  /** Higher is better. Scores of two searches cannot be compared. */
   readonly score: number
 }
 
@@ -64,9 +64,10 @@ export interface SearchResult {
 const KINDS: readonly DocumentKind[] = ['message', 'session', 'summary', 'memory']
 const ROLES: readonly string[] = ['system', 'user', 'assistant', 'tool']
 
-export async function search(parts: StoreParts, words: string, options: SearchOptions): Promise<SearchResult> {
+export async function search(parts: SessionParts, words: string, options: SearchOptions): Promise<SearchResult> {
   const { limit = 20 } = options
-  checkCount('The limit', limit, LIMITS.pageHits)
+  checkLimit(limit, LIMITS.pageHits)
+  if (typeof words !== 'string') throw invalid(`Give the words to search for as a text; got a value of type ${typeof words}.`)
   const text = parseQuery(words)
   // A few more, for those that can no longer be read and memories that no longer hold.
   const { found, lag } = await findDocuments(parts, { ...scopeOf(options), text, limit: limit + 20 })
@@ -94,7 +95,7 @@ export async function search(parts: StoreParts, words: string, options: SearchOp
 
 /** Asks the catalog. Without one there is no full text. */
 export async function findDocuments(
-  parts: StoreParts,
+  parts: SessionParts,
   query: Omit<SearchQuery, 'space' | 'now'>,
 ): Promise<{ readonly found: readonly FoundDocument[]; readonly lag: Lag | null }> {
   try {
@@ -116,17 +117,19 @@ function scopeOf({
   to,
   archived,
 }: SearchOptions): Omit<SearchQuery, 'space' | 'now' | 'text' | 'limit'> {
+  checkList('`kinds`', kinds)
+  checkTexts({ tag, owner })
   const unknown = kinds.find((kind) => !KINDS.includes(kind))
   if (unknown !== undefined || kinds.length === 0) throw invalid(`\`kinds\` are some of ${KINDS.join(', ')}; got ${unknown ?? 'none'}.`)
-  if (role !== undefined && !ROLES.includes(role)) throw invalid(`\`role\` is one of ${ROLES.join(', ')}; got "${role}".`)
+  if (role !== undefined) checkChoice('role', role, ROLES)
   return {
     kinds,
     ...(session === undefined ? {} : { session: checkId('The id of a session', session) }),
     ...(role === undefined ? {} : { role }),
     ...(tag === undefined ? {} : { tag }),
     ...(owner === undefined ? {} : { owner }),
-    ...(from === undefined ? {} : { from: timeOf('from', from).getTime() }),
-    ...(to === undefined ? {} : { to: timeOf('to', to).getTime() }),
+    ...(from === undefined ? {} : { from: checkTime('from', from).getTime() }),
+    ...(to === undefined ? {} : { to: checkTime('to', to).getTime() }),
     ...(archived === undefined ? {} : { archived }),
   }
 }
@@ -138,7 +141,7 @@ interface Match {
 }
 
 /** Undefined if what was found is not there any more. */
-async function matchOf(parts: StoreParts, found: FoundDocument, line?: Line): Promise<Match | undefined> {
+async function matchOf(parts: SpaceParts & CatalogParts, found: FoundDocument, line?: Line): Promise<Match | undefined> {
   const { kind, session, title, tags, archive, role, at, score } = found
   const hit = { kind, session, title, message: null, archive, memory: null, role, at: new Date(at).toISOString(), score }
   if (kind === 'session') return { hit, text: () => [title ?? '', ...tags].join('\n').trim() }
@@ -157,12 +160,16 @@ async function matchOf(parts: StoreParts, found: FoundDocument, line?: Line): Pr
 }
 
 /** The lines of all that was found at once, if the engine can; undefined if not. */
-async function linesOf({ engine }: StoreParts, found: readonly FoundDocument[]): Promise<(Line | undefined)[] | undefined> {
+async function linesOf({ engine }: Pick<StoreParts, 'engine'>, found: readonly FoundDocument[]): Promise<(Line | undefined)[] | undefined> {
   return engine.lines?.(found.map(({ name, source }) => ({ name, position: source })))
 }
 
 /** The record that has the content of what was found; undefined if it rotted or was purged, or its key was destroyed. */
-async function recordOf({ engine }: StoreParts, { name, source, kind }: FoundDocument, line?: Line): Promise<Found | undefined> {
+async function recordOf(
+  { engine }: Pick<StoreParts, 'engine'>,
+  { name, source, kind }: FoundDocument,
+  line?: Line,
+): Promise<Found | undefined> {
   const records = new Records(ownJournal(engine, name))
   const look = async (): Promise<Found | undefined> =>
     (line === undefined ? undefined : recordIn(line)) ??
@@ -189,14 +196,14 @@ function messageIn({ record }: Found, index: number): { id: string; message: Jso
 }
 
 /** The id of a message that was found; undefined if it cannot be read any more. */
-export async function messageIdOf(parts: StoreParts, found: FoundDocument): Promise<string | undefined> {
+export async function messageIdOf(parts: Pick<StoreParts, 'engine'>, found: FoundDocument): Promise<string | undefined> {
   const record = await recordOf(parts, found)
   return record === undefined ? undefined : messageIn(record, found.index)?.id
 }
 
 /** Whether a memory was not replaced by a later one with the same key. */
 async function stillHolds(
-  parts: StoreParts,
+  parts: SpaceParts & CatalogParts,
   owner: string | null,
   { key }: ExtractedMemory,
   { session, archive }: FoundDocument,

@@ -1,7 +1,7 @@
 /** How much there is in a space of a store. */
 import { CatalogUnavailable, type Lag, type SessionStatus, type StatsRow } from '../engine/catalog.ts'
 import type { TaskStatus, Usage } from '../session/state.ts'
-import type { StoreParts } from './parts.ts'
+import type { CatalogParts, SpaceParts } from './parts.ts'
 
 export interface Stats {
   readonly sessions: Readonly<Record<SessionStatus, number>>
@@ -20,7 +20,7 @@ export interface Stats {
   readonly lag: Lag | null
 }
 
-export async function statsOf(parts: StoreParts): Promise<Stats> {
+export async function statsOf(parts: SpaceParts & CatalogParts): Promise<Stats> {
   const query = { space: parts.space }
   const { stats, lag } = await parts.catalog.ask('stats', query).catch(async (error: unknown) => {
     if (!(error instanceof CatalogUnavailable)) throw error

@@ -2,8 +2,9 @@
 import type { CatalogStatus } from '../catalog/requests.ts'
 import type { DataKeys } from '../encryption/data-keys.ts'
 import { HoldfastError } from '../errors.ts'
-import { checkId } from '../session/check.ts'
-import type { Description } from '../session/records.ts'
+import type { Message } from '../message/shapes.ts'
+import { checkId, invalid } from '../session/check.ts'
+import type { CreateOptions, QuotaScope, StoreApi } from './api/store-api.ts'
 import type { ErasedSession, EraseOptions } from './lifecycle/erase-owner.ts'
 import type { Expired, ExpireOptions } from './lifecycle/expire.ts'
 import { type Purged, type PurgeOptions, purge } from './lifecycle/purge.ts'
@@ -18,15 +19,16 @@ import { type SearchOptions, type SearchResult, search } from './search.ts'
 import { Session } from './session.ts'
 import { readShared, type SharedView } from './sharing/shares.ts'
 import { type Stats, statsOf } from './stats.ts'
+import type { TaskInfo } from './task-info.ts'
 import { listTasks, type RetryOptions, retryTasks, type TaskListOptions } from './task-list.ts'
-import { findTask, type Task, type TaskInfo } from './tasks.ts'
+import { findTask, type Task } from './tasks.ts'
 
-export interface CreateOptions extends Description {
-  /** Made if it is not given. */
-  readonly id?: string
-  readonly key?: string
-  /** The session that this one is a child of. */
-  readonly parent?: string
+/** The parts of a store in this process. A store at a server has none: what it offers instead is `method`, if there is something. */
+export function partsOf(store: Store, method?: string): StoreParts {
+  const { parts } = (store ?? {}) as Partial<Store>
+  if (parts !== undefined) return parts
+  const hint = method === undefined ? 'For a store at a server, call it where the server runs.' : `For a store at a server, call ${method}.`
+  throw invalid(`Give a store of this process, which \`openStore\` returns. ${hint}`)
 }
 
 /**
@@ -36,7 +38,7 @@ export interface CreateOptions extends Description {
  * await using store = await openStore('./store')
  * const { sessions } = await store.list({ limit: 10 })
  */
-export class Store implements AsyncDisposable {
+export class Store implements StoreApi, AsyncDisposable {
   readonly #parts: StoreParts
 
   /** @internal */
@@ -49,138 +51,133 @@ export class Store implements AsyncDisposable {
     return this.#parts
   }
 
+  /**
+   * The space whose sessions this store shows.
+   */
   get space(): string {
     return this.#parts.space
   }
 
-  /** What an operator should know about this store, found while opening it. */
   get warnings(): readonly string[] {
     return this.#parts.engine.warnings
   }
 
-  /**
-   * A handle on a session. It reads and writes nothing: whether the session exists shows at the first call, and the first append creates it.
-   *
-   * @example const session = store.session('support-42')
-   * @throws INVALID_ARGUMENT if this can be no id.
-   */
-  session(id: string): Session {
-    return new Session(this.#parts, checkId('The id of a session', id))
+  session<M extends object = Message>(id: string): Session<M> {
+    return new Session<M>(this.#parts, checkId('The id of a session', id))
   }
 
-  /** Creates a session; ALREADY_EXISTS if there is one. A deleted one begins anew, with nothing of what it was. */
-  async create({ id, key, parent, ...description }: CreateOptions = {}): Promise<Session> {
+  async create<M extends object = Message>({ id, key, parent, ...description }: CreateOptions = {}): Promise<Session<M>> {
     if (parent !== undefined) {
-      const of = this.session(parent)
+      const of = this.session<M>(parent)
       return of.child({ ...description, ...(id === undefined ? {} : { id }), ...(key === undefined ? {} : { key }) })
     }
     const { ids, clock } = this.#parts
-    const session = this.session(id ?? ids.next(clock.now()))
+    const session = this.session<M>(id ?? ids.next(clock.now()))
     await session.create(description, key === undefined ? {} : { key })
     return session
   }
 
-  /** Sessions, those changed last first unless told, a page at a time. */
   list(options: ListOptions = {}): Promise<ListPage> {
     return list(this.#parts, options)
   }
 
-  /** Removes for good what was deleted long enough ago, but for what a fork still reaches. Tells of each session. */
   purge(options: PurgeOptions = {}): AsyncGenerator<Purged> {
     return purge(this.#parts, options)
   }
 
-  /**
-   * Deletes what was idle for long enough, erases the messages of old archives, and purges what was deleted for long enough: after the times that are
-   * given, else after those of the space's policy. Tells of each session.
-   */
   async *expire(options: ExpireOptions = {}): AsyncGenerator<Expired> {
     const { expire } = await import('./lifecycle/expire.ts')
     yield* expire(this.#parts, options)
   }
 
-  /** How long this space keeps things, where `expire` is told no time; nothing has an end unless it was said. */
   retention(): Promise<RetentionPolicy> {
     return retentionOf(this.#parts)
   }
 
-  /** In place of what was said before; an empty one takes it away. Nothing happens before somebody calls `expire`. */
   async setRetention(policy: RetentionPolicy): Promise<RetentionPolicy> {
     await setRetention(this.#parts, policy)
     return this.retention()
   }
 
-  /** Removes everything of an owner for good, whether it was deleted before or not. Tells of each session. */
   async *erase(options: EraseOptions): AsyncGenerator<ErasedSession> {
     const { eraseOwner } = await import('./lifecycle/erase-owner.ts')
     yield* eraseOwner(this.#parts, options)
   }
 
-  /** Messages, titles, summaries and memories with some words: all of `words`, each in any of its forms; "in a row"; or the beginning* of one. */
   search(words: string, options: SearchOptions = {}): Promise<SearchResult> {
     return search(this.#parts, words, options)
   }
 
-  /** What is known of an owner, from all sessions; the newest first. */
   memories(options: MemoriesOptions = {}): Promise<Memory[]> {
     return memories(this.#parts, options)
   }
 
-  /** How much there is. */
   stats(): Promise<Stats> {
     return statsOf(this.#parts)
   }
 
   /**
-   * Keeps the catalog up to date from now on, in the background, until the store is closed: for a process that lives long, such as a server. Others need
-   * not: whoever lists or searches catches up first.
+   * Keeps the catalog up to date in the background until the store is closed. Use it in a process that lives long, such as a server. Lists and
+   * searches need no such call: they catch up first.
+   *
+   * @example
+   * store.keepCatalog()
    */
   keepCatalog(): void {
     // What goes wrong is told by the status, and by whoever asks next.
     this.#parts.catalog.ask('keep').catch(() => undefined)
   }
 
+  /**
+   * Reports the state of the catalog.
+   *
+   * @returns How far the catalog is, and what is wrong with it.
+   * @throws HoldfastError CLOSED when the store is closed.
+   * @example
+   * const status = await store.catalogStatus()
+   */
   catalogStatus(): Promise<CatalogStatus> {
     return this.#parts.catalog.ask('status')
   }
 
-  /** Makes the catalog anew from the journals. Lists and searches go on meanwhile. Tells how many sessions there are, in all spaces. */
+  /**
+   * Rebuilds the catalog from the journals. Lists and searches work in the meantime.
+   *
+   * @returns The number of sessions in all spaces.
+   * @throws HoldfastError CLOSED when the store is closed.
+   * @throws HoldfastError UNAVAILABLE when the catalog cannot be written.
+   * @example
+   * const sessions = await store.rebuildCatalog()
+   */
   rebuildCatalog(): Promise<number> {
     return this.#parts.catalog.ask('rebuild')
   }
 
-  /** A task by its id; NOT_FOUND if there is none. */
   task(id: string): Promise<Task> {
     return findTask(this.#parts, id)
   }
 
-  /** Tasks of all sessions or of one, the newest first. */
   tasks(options: TaskListOptions = {}): Promise<TaskInfo[]> {
     return listTasks(this.#parts, options)
   }
 
-  /** Begins tasks that ended without a summary again, at a bounded rate. Tells of each. */
   retryTasks(options: RetryOptions = {}): AsyncGenerator<TaskInfo> {
     return retryTasks(this.#parts, options)
   }
 
-  /** A page of what the holder of a share's token sees; NOT_FOUND if the token opens nothing. Of whatever space. */
-  shared(token: string, options: PageOptions = {}): Promise<SharedView> {
-    return readShared(this.#parts, token, options)
+  async shared<M extends object = Message>(token: string, options: PageOptions = {}): Promise<SharedView<M>> {
+    return (await readShared(this.#parts, token, options)) as SharedView<object> as SharedView<M>
   }
 
-  /** How much this space, or a key of a server, may hold and add. Enforced by whoever opened the store with `quotas`, such as a server. */
-  quota(of: { readonly key?: string } = {}): Promise<Quota> {
+  quota(of: QuotaScope = {}): Promise<Quota> {
     return this.#quotas.get(of.key === undefined ? { space: this.space } : { key: of.key })
   }
 
-  /** What this space holds, or what a key has added since it has a quota of sessions or bytes; null if that is not counted. */
-  quotaUsage(of: { readonly key?: string } = {}): Promise<QuotaUsage | null> {
+  quotaUsage(of: QuotaScope = {}): Promise<QuotaUsage | null> {
     return this.#quotas.usage(of.key === undefined ? { space: this.space } : { key: of.key })
   }
 
-  /** In place of what was said before; an empty one takes it away. */
-  async setQuota(quota: Quota, of: { readonly key?: string } = {}): Promise<Quota> {
+  async setQuota(quota: Quota, of: QuotaScope = {}): Promise<Quota> {
     await this.#quotas.set(of.key === undefined ? { space: this.space } : { key: of.key }, quota)
     return this.quota(of)
   }
@@ -190,14 +187,20 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Wraps the keys of all sessions anew, by the master key that the store was opened with; it must have been opened with the former one too. Tells how many there are.
-   * Safe to interrupt and to repeat, while the store is in use.
+   * Wraps the keys of all sessions with the master key that the store was opened with. The former master key must be among `formerKeys`. You can
+   * interrupt and repeat it while the store is in use.
+   *
+   * @param options `onProgress` is called with the number of keys so far.
+   * @returns The number of keys.
+   * @throws HoldfastError FAILED_PRECONDITION when the store is not encrypted.
+   * @throws HoldfastError UNREADABLE when a master key is missing or wrong.
+   * @example
+   * if (store.isEncrypted) await store.rotateKeys()
    */
   rotateKeys(options: { readonly onProgress?: (done: number) => void } = {}): Promise<number> {
     return this.#dataKeys.rewrap(options.onProgress)
   }
 
-  /** Destroys the key of a session: from then on nobody can read it, here or in any copy. False if it has none. */
   async destroyKey(session: string): Promise<boolean> {
     const { engine, space, replicas, catalog } = this.#parts
     const name = engine.name(space, checkId('The id of a session', session))
@@ -209,7 +212,9 @@ export class Store implements AsyncDisposable {
     return destroyed
   }
 
-  /** Whether sessions of this store have keys. */
+  /**
+   * Whether the sessions of this store have keys.
+   */
   get isEncrypted(): boolean {
     return this.#parts.dataKeys !== undefined
   }
@@ -217,11 +222,20 @@ export class Store implements AsyncDisposable {
   get #dataKeys(): DataKeys {
     const { dataKeys } = this.#parts
     if (dataKeys === undefined)
-      throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.')
+      throw new HoldfastError('FAILED_PRECONDITION', 'This store is not encrypted: it was opened without a master key, and has no keys.', {
+        details: { reason: 'not encrypted' },
+      })
     return dataKeys
   }
 
-  /** The same store, with the sessions of another space. Closing one closes both. */
+  /**
+   * Returns the same store with the sessions of another space. Closing one closes both.
+   *
+   * @returns The store of that space.
+   * @throws HoldfastError INVALID_ARGUMENT when the name is empty or too long.
+   * @example
+   * const { sessions } = await store.in('team-a').list()
+   */
   in(space: string): Store {
     return new Store({ ...this.#parts, space: checkId('The name of a space', space) })
   }
@@ -231,7 +245,6 @@ export class Store implements AsyncDisposable {
     return new Store({ ...this.#parts, key })
   }
 
-  /** Waits for what is under way, then lets go of every file. Later calls are refused with CLOSED. */
   async close(): Promise<void> {
     try {
       await this.#parts.quotas?.settle()

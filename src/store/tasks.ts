@@ -2,19 +2,21 @@
 
 import { ChangeWaiter } from '../engine/change-waiter.ts'
 import { HoldfastError } from '../errors.ts'
-import * as archives from '../session/archives.ts'
+import { LIMITS } from '../record/limits.ts'
+import type { JsonObject } from '../record/record.ts'
+import { checkLimit } from '../session/check.ts'
 import type { Outcome } from '../session/command.ts'
+import * as archives from '../session/decide-commit.ts'
 import type { CommitFailed, CommitFinished, ExtractedMemory } from '../session/records.ts'
-import type { Archive, SessionState, TaskStatus } from '../session/state.ts'
-import type { DamagedPlace } from './damage/damage.ts'
+import { noTask } from '../session/refusals.ts'
+import type { Archive, SessionState } from '../session/state.ts'
+import type { TaskApi } from './api/task-api.ts'
 import { Handle, type WriteOptions, type Written, written } from './handle.ts'
-import { boundaryOf, checkKeepOptions, type KeepOptions } from './lifecycle/retention.ts'
-import type { Gap } from './messages/depth-gaps.ts'
-import type { StoredMessage } from './messages/stored-message.ts'
+import { boundaryOf, checkKeepOptions } from './lifecycle/keep-options.ts'
 import { Transcript } from './messages/transcript.ts'
-import type { StoreParts } from './parts.ts'
-
-export interface CommitOptions extends KeepOptions, WriteOptions {}
+import { pageCursor, placeIn, staleCursor } from './page-cursor.ts'
+import type { SessionParts } from './parts.ts'
+import type { ArchiveInfo, ArchivePageOptions, CommitOptions, TaskInfo, WholeArchive } from './task-info.ts'
 
 export type Committed =
   | {
@@ -25,51 +27,6 @@ export type Committed =
       readonly duplicate: boolean
     }
   | { readonly status: 'skipped'; readonly reason: 'no_messages' | 'all_within_keep_window' }
-
-export interface TaskInfo {
-  readonly id: string
-  readonly session: string
-  readonly archive: number
-  readonly status: TaskStatus
-  /** How often it was begun. */
-  readonly attempts: number
-  readonly createdAt: string
-  readonly updatedAt: string
-  /** What came of it; null while there is nothing. The archive has the whole summary. */
-  readonly result: {
-    readonly abstract: string
-    readonly memories: number
-    /** How many memories of each category. */
-    readonly categories: Readonly<Record<string, number>>
-  } | null
-  /** Why it failed, the last time that it did. */
-  readonly error: { readonly code: string; readonly message: string } | null
-}
-
-export interface ArchiveInfo {
-  readonly number: number
-  readonly status: TaskStatus
-  readonly task: string
-  readonly messageCount: number
-  /** Where on the branch its messages stand: depths from one up to another. Less than all of them if the branch has left it. */
-  readonly spans: readonly { readonly from: number; readonly to: number }[]
-  readonly tokens: number
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly attempts: number
-  /** One line; null while there is no summary. */
-  readonly abstract: string | null
-  readonly overview: string | null
-  readonly memories: readonly ExtractedMemory[]
-  readonly error: TaskInfo['error']
-}
-
-export interface WholeArchive extends ArchiveInfo {
-  /** Oldest first. */
-  readonly messages: readonly StoredMessage[]
-  /** Where messages of this archive, or its summary, cannot be read. */
-  readonly damage: readonly DamagedPlace[]
-}
 
 export async function commit(handle: Handle, options: CommitOptions): Promise<Committed> {
   const retention = checkKeepOptions(options)
@@ -118,7 +75,7 @@ function skipped(live: number): Committed {
  * const committed = await session.commit()
  * if (committed.status === 'accepted') await committed.task.completed()
  */
-export class Task {
+export class Task implements TaskApi {
   readonly id: string
   readonly archive: number
   readonly #handle: Handle
@@ -141,7 +98,6 @@ export class Task {
     return taskInfo(this.#handle.id, await this.#current(), transcript)
   }
 
-  /** Waits until the summary and the memories are durable, so that every reader sees them. Rejects if the task fails or is cancelled. */
   async completed({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ArchiveInfo> {
     const { engine, clock } = this.#handle.parts
     const waiter = new ChangeWaiter(engine, clock, signal)
@@ -158,20 +114,18 @@ export class Task {
     }
   }
 
-  /** The archive stays; it gets no summary unless it is retried. */
   async cancel(options: WriteOptions = {}): Promise<Written> {
     const terms = this.#handle.terms('cancel', { archive: this.archive }, options)
     return written(await this.#handle.submit(terms, (full) => archives.cancel(full, this.#name)))
   }
 
-  /** Begins a task that failed or was cancelled again. */
   async retry(): Promise<Written> {
     return written(await this.#handle.submit({}, () => archives.retry(this.#name)))
   }
 
   async #current(): Promise<Archive> {
     const archive = (await this.#handle.liveState()).archives.find(({ task }) => task === this.#name.task)
-    if (archive === undefined) throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: this.id } })
+    if (archive === undefined) throw noTask(this.id)
     return archive
   }
 }
@@ -188,13 +142,11 @@ function parseTaskId(id: string): { session: string; task: string } | undefined 
   return { task: match[1] as string, session: Buffer.from(match[2] as string, 'base64url').toString('utf8') }
 }
 
-export async function findTask(parts: StoreParts, id: string): Promise<Task> {
+export async function findTask(parts: SessionParts, id: string): Promise<Task> {
   const parsed = parseTaskId(id)
   const handle = parsed === undefined ? undefined : new Handle(parts, parsed.session)
   const archive = (await handle?.readableState())?.archives.find(({ session, task }) => session === null && task === parsed?.task)
-  if (handle === undefined || archive === undefined) {
-    throw new HoldfastError('NOT_FOUND', 'There is no such task.', { details: { task_id: id } })
-  }
+  if (handle === undefined || archive === undefined) throw noTask(id)
   return new Task(handle, archive)
 }
 
@@ -261,16 +213,28 @@ async function endOf(
   return { finished: undefined, error: rotten }
 }
 
-export async function wholeArchive(session: string, archive: Archive, transcript: Transcript): Promise<WholeArchive> {
-  const messages: StoredMessage[] = []
-  const gaps: Gap[] = []
-  const stretches = [...archive.covers, ...archive.takes]
-  for await (const message of transcript.oldestFirst(stretches, (gap) => gaps.push(gap))) messages.push(message)
-  messages.sort((a, b) => a.depth - b.depth)
+/** An archive with a page of its messages. */
+export async function archivePage(
+  session: string,
+  archive: Archive,
+  transcript: Transcript,
+  { limit = LIMITS.pageMessages, cursor }: ArchivePageOptions,
+): Promise<WholeArchive<JsonObject>> {
+  checkLimit(limit, LIMITS.pageMessages)
+  const of = ['archive', archive.task]
+  const from = cursor == null ? undefined : depthIn(cursor, of)
+  const { messages, gaps, more } = await transcript.pageOf([...archive.covers, ...archive.takes], limit, from)
+  const next = (messages.at(-1)?.depth ?? (from ?? 1) - 1) + 1
   const info = await archiveInfo(session, archive, transcript)
   const summary = info.error?.code === 'DAMAGED' && archive.ended !== null ? [{ session: archive.session, position: archive.ended }] : []
   const damage = [...(await transcript.damageOf(gaps)), ...(await transcript.damagedRecords(summary))]
-  return { ...info, messages, damage }
+  return { ...info, messages, cursor: more ? pageCursor(of, [next]) : null, damage }
+}
+
+function depthIn(cursor: string, of: readonly unknown[]): number {
+  const [depth] = placeIn(cursor, of)
+  if (!Number.isSafeInteger(depth)) throw staleCursor()
+  return depth as number
 }
 
 function notCompleted({ id, status, error }: TaskInfo): HoldfastError {
@@ -279,7 +243,7 @@ function notCompleted({ id, status, error }: TaskInfo): HoldfastError {
     'FAILED_PRECONDITION',
     `The task was ${status === 'cancelled' ? 'cancelled' : `given up${why}`}. It can be retried.`,
     {
-      details: { task_id: id, status, error },
+      details: { reason: 'no summary', task_id: id, status, error },
     },
   )
 }

@@ -7,9 +7,11 @@ import { createHash } from 'node:crypto'
 import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
 import { history } from '../journal/history.ts'
+import { Scan } from '../journal/scan.ts'
 import { LIMITS } from '../record/limits.ts'
 import { isBlank, LEAD_IN, type Line } from '../record/line.ts'
-import type { Store } from '../store/store.ts'
+import { invalid } from '../session/check.ts'
+import { partsOf, type Store } from '../store/store.ts'
 
 export interface Copied {
   /** The journal, as both engines name it. */
@@ -25,16 +27,21 @@ export interface Copied {
 const SIDE_BY_SIDE = 8
 
 /**
- * Copies every session of every space into another store, such as from files to PostgreSQL. Can be repeated, and continues where it stopped.
+ * Copies every session of every space into another store, such as from files to PostgreSQL. You can repeat it: it continues where it stopped.
  *
- * @example for await (const { name, status } of copyStore(store, other)) console.log(name, status)
- * @throws HoldfastError CONFLICT if the second store has sessions that the first does not have; DAMAGED if a copy cannot be made equal.
+ * @param options `signal` stops it. What was copied stays.
+ * @returns What became of each journal.
+ * @throws HoldfastError CONFLICT when the second store has sessions that the first does not have.
+ * @throws HoldfastError DAMAGED when a copy cannot be made equal.
+ * @throws HoldfastError INVALID_ARGUMENT when only one of the stores is in memory, or one is at a server.
+ * @example
+ * for await (const { name, status } of copyStore(store, other)) console.log(name, status)
  */
 export async function* copyStore(from: Store, to: Store, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<Copied> {
-  const [source, target] = [from.parts.engine, to.parts.engine]
+  const [source, target] = [partsOf(from).engine, partsOf(to).engine]
   const probe = source.name('space', 'id')
   if (probe !== target.name('space', 'id'))
-    throw new TypeError('Sessions can be copied between directories and databases, not from or to memory.')
+    throw invalid('A store in memory can be copied only into another one in memory. Give two directories or databases, or two in memory.')
   let running: Promise<Copied>[] = []
   for await (const name of source.names()) {
     if (options.signal?.aborted) break
@@ -98,9 +105,7 @@ async function copySegment(
     batch = []
     size = 0
   }
-  for (let next = segment; ; ) {
-    const chunk = await from.read(segment, next)
-    if (chunk === undefined || chunk.next === next) break
+  for await (const chunk of new Scan(from, segment)) {
     await from.sync(segment)
     for (const line of chunk.lines) {
       const { at, bytes: whole } = line
@@ -111,7 +116,6 @@ async function copySegment(
       batch.push(rest)
       size += rest.bytes.length + 1
     }
-    next = chunk.next
   }
   await flush()
   return { lines, bytes, end }
@@ -139,7 +143,7 @@ function blank(length: number): Uint8Array {
 async function digestOf(journal: Journal, end: number): Promise<string> {
   const hash = createHash('sha256')
   const [first = 0] = await journal.segments()
-  for await (const { verdict, line } of history(journal, { from: first, sealed: true })) {
+  for await (const { verdict, line } of history(journal, { from: first, encrypted: true })) {
     if (verdict.kind === 'counted' && verdict.end <= end) hash.update(`${verdict.at} `).update(line.bytes).update(NEWLINE)
   }
   return hash.digest('hex')
@@ -147,6 +151,6 @@ async function digestOf(journal: Journal, end: number): Promise<string> {
 
 function differs(name: string): HoldfastError {
   return new HoldfastError('CONFLICT', `The journal ${name} is another one in the second store. Copy to a place of its own.`, {
-    details: { journal: name },
+    details: { reason: 'other records', journal: name },
   })
 }

@@ -13,6 +13,7 @@
  */
 import { KEY_SPACE } from '../engine/names.ts'
 import type { Engine, Journal } from '../engine/port.ts'
+import { checkDirectories } from '../engines/files/backup.ts'
 import { backupEngine } from '../engines/files/backup-engine.ts'
 import { finishReplacements } from '../engines/files/backup-replacement.ts'
 import type { Patch } from '../engines/files/compare-segment.ts'
@@ -77,23 +78,28 @@ export interface RestoredSession {
 }
 
 /**
- * Restores one session from the backup at `from` into the store at `to`.
+ * Restores one session from the backup at `from` into the store at `to`. The store may be in use.
  *
- * @example const { status } = await restoreSession('./backup', './store', 'support-42')
+ * @param options `space` defaults to `default`, `dryRun` to false.
+ * @returns What was restored, and the status of the session afterwards.
  * @throws HoldfastError NOT_FOUND when there is no such backup, store or session in the backup.
  * @throws HoldfastError CONFLICT when the session is deleted, or when store and backup hold different records. Nothing was changed then.
  * @throws HoldfastError DAMAGED when the backup holds another session in this place, or segments of two histories. Nothing was changed then.
  * @throws HoldfastError UNREADABLE when the session is encrypted and its key is not available.
+ * @example
+ * const { status } = await restoreSession('./backup', './store', 'support-42')
  */
 export async function restoreSession(from: string, to: string, id: string, options: RestoreSessionOptions = {}): Promise<RestoredSession> {
   const { space = 'default', disk = nodeDisk, encryption } = options
   checkId('A session id', id)
+  checkDirectories(from, to)
   refuseAddress(to)
-  await requireIn(disk, from, ['sessions'], `There is no backup at ${from}.`)
+  await requireIn(disk, from, ['sessions'], 'no backup', `There is no backup at ${from}.`)
   await requireIn(
     disk,
     to,
     ['sessions', 'holdfast.json'],
+    'no store',
     `There is no store at ${to}. To make a store of the whole backup, leave out the session.`,
   )
   await finishReplacements(disk, from)
@@ -255,7 +261,7 @@ class Restore {
   #notInBackup(): HoldfastError {
     const { space } = this.#parts
     return new HoldfastError('NOT_FOUND', `There is no session "${this.#id}" in the space "${space}" of this backup.`, {
-      details: { session_id: this.#id, space },
+      details: { reason: 'no backup', session_id: this.#id, space },
     })
   }
 }
@@ -298,10 +304,16 @@ function refuseAddress(to: string): void {
   )
 }
 
-async function requireIn(disk: Disk, directory: string, names: readonly string[], message: string): Promise<void> {
+async function requireIn(
+  disk: Disk,
+  directory: string,
+  names: readonly string[],
+  reason: 'no store' | 'no backup',
+  message: string,
+): Promise<void> {
   const there = await disk.list(directory).catch((error: unknown): string[] => {
     if (isMissing(error)) return []
     throw unreadable(error, directory)
   })
-  if (!names.some((name) => there.includes(name))) throw new HoldfastError('NOT_FOUND', message)
+  if (!names.some((name) => there.includes(name))) throw new HoldfastError('NOT_FOUND', message, { details: { reason } })
 }

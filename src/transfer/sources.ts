@@ -2,32 +2,41 @@
  * What lies at a path, as sources to import: a file, a directory of them, or a whole home folder of another program. Files are opened for
  * reading only, and only while they are read.
  */
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
+import { isStoresOwn } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
 import { EXPANSION } from '../formats/bytes.ts'
-import { isLog, isOrphan } from '../formats/file-names.ts'
+import { firstPosition, isLog, isOrphan } from '../formats/file-names.ts'
 import type { Source, SourceFile } from '../formats/item.ts'
 import { plain } from '../formats/plain.ts'
+import { checkList, invalid } from '../session/check.ts'
 
 const READ_BYTES = 256 * 1024
+/** What tells a Holdfast store, and where its sessions are. */
+const [STORE_FILE, STORE_SESSIONS] = ['holdfast.json', 'sessions']
 const PASSED_OVER = new Set(['node_modules', '.git'])
 
 /**
- * Every file below some paths that may hold sessions to import.
+ * Finds the files below some paths that may hold sessions to import.
  *
- * @example for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session)
- * @throws HoldfastError NOT_FOUND if nothing is there.
+ * @returns The sources for `importInto`.
+ * @throws HoldfastError INVALID_ARGUMENT when it is given no list of paths.
+ * @throws HoldfastError NOT_FOUND when a path cannot be read.
+ * @example
+ * for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session)
  */
 export async function* sourcesAt(paths: readonly string[]): AsyncGenerator<Source> {
+  checkList('paths', paths)
   const orphans: Source[] = []
   for (const given of paths) {
+    if (typeof given !== 'string' || given === '') throw invalid('Each path must be a text that is not empty.')
     const path = resolve(given)
     const found = await stat(path).catch((error: unknown) => {
       throw new HoldfastError('NOT_FOUND', `${given} cannot be read: ${(error as Error).message}`, {
         cause: error,
-        details: { path: given },
+        details: { reason: 'no path', path: given },
       })
     })
     if (found.isDirectory()) yield* inDirectory(path, orphans)
@@ -48,6 +57,15 @@ async function* inDirectory(directory: string, orphans: Source[]): AsyncGenerato
     yield await sessionSource(directory)
     return
   }
+  if (isJournals(basename(directory), entries)) {
+    if (!isStoresOwn(`${basename(directory)}/`)) yield await sessionSource(directory, (path) => firstPosition(path) !== undefined)
+    return
+  }
+  // Of a store, everything else is derived, or names the store.
+  if (names.includes(STORE_FILE) && names.includes(STORE_SESSIONS)) {
+    yield* inDirectory(join(directory, STORE_SESSIONS), orphans)
+    return
+  }
   // What was spilled from a session is older than what is left of it.
   const ordered = entries.toSorted((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1))
   for (const entry of ordered) {
@@ -66,9 +84,17 @@ function closedSource(directory: string, error: Error): Source {
   return { name: directory, files: [{ path: '', size: 0, read }] }
 }
 
-async function sessionSource(directory: string): Promise<Source> {
+/** Whether a directory holds the journals of one space of a Holdfast store, or the segments of one journal. */
+function isJournals(name: string, entries: readonly Dirent[]): boolean {
+  if (entries.some((entry) => entry.isFile() && firstPosition(entry.name) !== undefined)) return true
+  return (
+    /^[0-9a-f]{32}$/.test(name) && entries.length > 0 && entries.every((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
+  )
+}
+
+async function sessionSource(directory: string, isWanted: (path: string) => boolean = () => true): Promise<Source> {
   try {
-    return { name: directory, files: await filesBelow(directory) }
+    return { name: directory, files: (await filesBelow(directory)).filter(({ path }) => isWanted(path)) }
   } catch (error) {
     return closedSource(directory, error as Error)
   }

@@ -7,7 +7,7 @@ export type Severity = 'damage' | 'note'
 
 export interface Finding {
   /** Empty if it concerns the store and no session of it. */
-  readonly session_id: string
+  readonly session: string
   /** The space of that session; null if nothing tells. */
   readonly space: string | null
   /** First position of the segment, which is also the name of its file. */
@@ -86,10 +86,6 @@ const KINDS = {
   'newer-version': ['note', 'A newer Holdfast wrote this: use that one to look at it.'],
   'dangling-grant': ['note', 'Nothing needs to be done, but a purge keeps what it would reach.'],
   'stale-index': ['note', 'It is derived. Run `holdfast doctor --repair`, which makes it again.'],
-  leftover: [
-    'note',
-    'A writer died before it had put this derived file into place: it may be removed, as `holdfast doctor --repair` does.',
-  ],
   'no-watermarks': [
     'note',
     'Some sessions have no watermarks: the store was copied or restored, or these files were deleted. Whether those sessions lost their ends before is unknown: compare them with a backup. Losses from their next append on are noticed.',
@@ -137,7 +133,7 @@ export function findingOf(session: string, problem: Problem, space: string | nul
   const [severity, general] = KINDS[kind]
   const text = space === null ? general : withSession(general, { id: session, space })
   return {
-    session_id: session,
+    session,
     space,
     ...acknowledgedOf(problem),
     kind,

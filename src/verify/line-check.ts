@@ -2,21 +2,22 @@
  * Every line of one journal: checksums, the chain of records, checkpoints, the ends of segments, who the journal says it is, and whether each
  * message follows one that is there. Reads one piece of a segment at a time and changes nothing.
  */
-import type { Chunk, Engine, Journal } from '../engine/port.ts'
+import type { Engine, Journal } from '../engine/port.ts'
 import { HoldfastError } from '../errors.ts'
-import { asItStands, history } from '../journal/history.ts'
+import { history, withoutOpener } from '../journal/history.ts'
 import { Records } from '../journal/records.ts'
+import { Scan } from '../journal/scan.ts'
 import { isRest } from '../record/damaged-line.ts'
 import { type Counted, JournalFold } from '../record/fold.ts'
 import type { Line } from '../record/line.ts'
 import { isEncrypted } from '../record/line-cipher.ts'
 import { type Address, isWrittenTwice, type JournalRecord, type JsonObject } from '../record/record.ts'
-import { apply } from '../session/fold.ts'
+import { apply } from '../session/apply.ts'
 import type { AcknowledgedDamage, DamageAcknowledged, MessageErased, MessagesAppended, SessionCreated } from '../session/records.ts'
 import { sessionReducer } from '../session/reducer.ts'
 import { INITIAL, type SessionState } from '../session/state.ts'
 import { type FindingPlace, isDamage, type Problem } from './findings.ts'
-import { type Carried, isCarried, type Spoiled, Stretch, type Witness } from './stretch.ts'
+import { type Carried, Interval, isCarried, type Spoiled, type Witness } from './interval.ts'
 
 interface Checkpoint {
   readonly record: JournalRecord
@@ -34,15 +35,15 @@ interface Branching {
 export class LineCheck {
   readonly #engine: Engine
   readonly #journal: Journal
-  readonly #sealed: boolean
+  readonly #encrypted: boolean
   readonly #records: Records
   /** The state that the journal loads to; undefined if it cannot be loaded. */
   readonly #loaded: SessionState | undefined
   #fold = new JournalFold(0)
-  #stretch = new Stretch(INITIAL, '')
+  #interval = new Interval(INITIAL, '')
   #checkpoint: Checkpoint | undefined
-  /** The stretch in front of the checkpoint of this segment, until all lines were met that the segment carries. */
-  #before: { readonly stretch: Stretch; readonly witness: Witness; readonly complete: boolean } | undefined
+  /** The interval before the checkpoint of this segment, until all lines were met that the segment carries. */
+  #before: { readonly interval: Interval; readonly witness: Witness; readonly complete: boolean } | undefined
   /** Lines that were met only where they are carried, since the last checkpoint. */
   #lost: Carried['lost'] = []
   /** What is damage, unless a later segment carries what stood there. */
@@ -57,10 +58,10 @@ export class LineCheck {
   /** Of lines that were written over, the checksum that they had before, by the one that they have. */
   readonly #formerly = new Map<string, string>()
 
-  /** `sealed`: its records cannot be opened, so that only lines can be verified. */
-  constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined, sealed: boolean) {
+  /** `encrypted`: its records cannot be decrypted, so only their lines are verified. */
+  constructor(engine: Engine, journal: Journal, loaded: SessionState | undefined, encrypted: boolean) {
     this.#engine = engine
-    this.#sealed = sealed
+    this.#encrypted = encrypted
     this.#journal = journal
     this.#records = new Records(journal)
     this.#loaded = loaded
@@ -95,12 +96,12 @@ export class LineCheck {
       }
     }
     yield* this.#doubts
-    yield* this.#stretch.settle(undefined, this.#fold.ready ? undefined : this.#fold.segment)
+    yield* this.#interval.settle(undefined, this.#fold.ready ? undefined : this.#fold.segment)
   }
 
   /** Those who wrote behind a line that was written over since know it by the checksum that it had. */
   async #learnErasures(): Promise<void> {
-    for await (const { verdict } of history(this.#journal, { barrier: false, sealed: this.#sealed })) {
+    for await (const { verdict } of history(this.#journal, { barrier: false, encrypted: this.#encrypted })) {
       if (verdict.kind !== 'counted' || verdict.record.type !== 'message.erased') continue
       for (const { old, new: fresh } of (verdict.record as unknown as MessageErased).lines) this.#formerly.set(fresh, old)
     }
@@ -128,8 +129,8 @@ export class LineCheck {
   /** From here on nothing is known of what stands before; what was found of it is told. */
   *#forget(): Generator<Problem> {
     yield* this.#settle()
-    yield* this.#stretch.settle()
-    this.#stretch = new Stretch(undefined, undefined)
+    yield* this.#interval.settle()
+    this.#interval = new Interval(undefined, undefined)
     this.#tip = null
   }
 
@@ -143,20 +144,18 @@ export class LineCheck {
     return this.#loaded === undefined || sessionReducer.mayStartAt(this.#loaded, segment)
   }
 
-  /** Judges all lines of a segment. Returns the end of it; undefined if the segment is gone. */
-  async *#segment(segment: number): AsyncGenerator<Problem, Chunk | undefined> {
-    for (let from = segment; ; ) {
-      const chunk: Chunk | undefined = await this.#journal.read(segment, from)
-      if (chunk === undefined) return undefined
-      for (const line of chunk.lines) yield* this.#line(line)
+  /** Judges all lines of a segment. Returns how far it was read; undefined if the segment is gone. */
+  async *#segment(segment: number): AsyncGenerator<Problem, Scan | undefined> {
+    const scan = new Scan(this.#journal, segment)
+    for await (const { lines } of scan) {
+      for (const line of lines) yield* this.#line(line)
       yield* this.#checkBranching()
-      if (chunk.next === from || chunk.next >= chunk.end) return chunk
-      from = chunk.next
     }
+    return scan.isGone ? undefined : scan
   }
 
   /** Compares the end of a segment with where the next one begins. */
-  *#leave({ next, end }: Chunk, successor: number | undefined): Generator<Problem> {
+  *#leave({ next, end }: Scan, successor: number | undefined): Generator<Problem> {
     yield* this.#settle()
     const { segment, seal, fresh, ready } = this.#fold
     if (successor === undefined && !ready) yield { kind: 'unfinished-roll', place: { segment, offset: 0, length: end - segment } }
@@ -168,25 +167,25 @@ export class LineCheck {
       yield* this.#forget()
     } else if (successor === undefined || end >= successor) {
       // Half a line: of a writer that died or is at work, or whose newline is gone.
-      if (next < Math.min(end, successor ?? end)) this.#stretch.spoil({ segment, at: next, length: end - next, as: 'torn' })
+      if (next < Math.min(end, successor ?? end)) this.#interval.spoil({ segment, at: next, length: end - next, as: 'torn' })
     } else if (fresh && segment === this.#first && this.#mayBegin(successor)) {
       yield { kind: 'late-segment', place: { segment, offset: 0, length: end - segment } }
       yield* this.#begin(successor)
-    } else this.#stretch.spoil({ segment, at: next, length: successor - next, as: 'missing' })
+    } else this.#interval.spoil({ segment, at: next, length: successor - next, as: 'missing' })
   }
 
   *#line(line: Line): Generator<Problem> {
     const { root, segment } = this.#fold
-    const verdict = this.#fold.judge(this.#sealed ? asItStands(line) : line)
+    const verdict = this.#fold.judge(this.#encrypted ? withoutOpener(line) : line)
     if (verdict.kind === 'checkpoint') this.#checkpoint = { ...verdict, at: line.at, length: line.bytes.length }
     const placed = verdict.kind === 'counted' && !verdict.carried
     if (this.#fold.root !== undefined && this.#fold.root !== root) this.#takeRoot(!placed)
     if (verdict.kind === 'damage') {
       const [rest, elsewhere] = [isRest(line), isOfElsewhere(line)]
       const piece = verdict.as === 'rotten' && (rest || elsewhere)
-      this.#stretch.spoil({ ...verdict, segment, as: rest ? 'torn' : verdict.as }, { elsewhere, piece })
+      this.#interval.spoil({ ...verdict, segment, as: rest ? 'torn' : verdict.as }, { elsewhere, piece })
     } else if (verdict.kind === 'counted' && verdict.carried) this.#lost = [...this.#lost, { at: verdict.at, prev: verdict.record.prev }]
-    else if (verdict.kind === 'nothing' && verdict.why === 'repeated') this.#stretch.repeat(line.at)
+    else if (verdict.kind === 'nothing' && verdict.why === 'repeated') this.#interval.repeat(line.at)
     if (!placed) return
     yield* this.#settle()
     yield* this.#count(this.#formerly.size === 0 ? verdict : this.#asWritten(verdict))
@@ -202,11 +201,11 @@ export class LineCheck {
       prev: record.prev,
       state: isEncrypted(record) ? undefined : sessionReducer.restore(record.state as JsonObject),
     }
-    this.#before = { stretch: this.#stretch, witness, complete }
-    this.#stretch = this.#stretch.next(witness, crc, complete)
+    this.#before = { interval: this.#interval, witness, complete }
+    this.#interval = this.#interval.next(witness, crc, complete)
   }
 
-  /** Tells of the stretch before, once everything is known that this segment has to say about it. */
+  /** Reports the interval before, once this segment has shown everything about it. */
   *#settle(): Generator<Problem> {
     const { segment, carriedFrom } = this.#fold
     const carried: Carried = { from: this.#before?.complete === true ? carriedFrom : segment, lost: this.#lost }
@@ -215,9 +214,9 @@ export class LineCheck {
       yield* this.#tell(doubts, carried)
       return
     }
-    const { stretch, witness } = this.#before
+    const { interval, witness } = this.#before
     this.#before = undefined
-    yield* this.#tell([...doubts, ...stretch.settle(witness)], carried)
+    yield* this.#tell([...doubts, ...interval.settle(witness)], carried)
     this.#lost = []
     const { state, at, length } = witness
     if (state !== undefined && state.space !== null && state.id !== null)
@@ -238,20 +237,20 @@ export class LineCheck {
     const { record, at, end, crc } = counted
     const { segment } = this.#fold
     const place = { segment, offset: at - segment, length: end - at }
-    if (!this.#stretch.follow(record.prev, crc, isWrittenTwice(record) ? { at, end: end - 1 } : undefined))
+    if (!this.#interval.follow(record.prev, crc, isWrittenTwice(record) ? { at, end: end - 1 } : undefined))
       yield {
         kind: 'missing-record',
         place: { ...place, length: 0 },
         detail: `The record here follows one with the checksum ${record.prev}.`,
       }
-    if (isEncrypted(record)) this.#stretch.state = undefined
-    if (this.#stretch.state !== undefined) this.#stretch.state = apply(this.#stretch.state, counted)
+    if (isEncrypted(record)) this.#interval.state = undefined
+    if (this.#interval.state !== undefined) this.#interval.state = apply(this.#interval.state, counted)
     if (record.type === 'session.created') {
       const { space, session } = record as unknown as SessionCreated
       yield* this.#checkIdentity(space, session, place)
     } else if (record.type === 'damage.acknowledged') {
       this.#acknowledged.push(...((record as unknown as DamageAcknowledged).findings ?? []))
-    } else if (record.type === 'messages.appended' && !this.#sealed) {
+    } else if (record.type === 'messages.appended' && !this.#encrypted) {
       const { parent } = record
       const follows = parent === undefined || (parent[0] === this.#tip?.[0] && parent[1] === this.#tip[1])
       if (!follows) this.#branching.push({ parent, place })

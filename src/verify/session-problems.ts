@@ -18,7 +18,7 @@ export interface Examined {
   /** What it lost and no one has accepted. */
   readonly loss?: Loss | undefined
   /** Its records cannot be decrypted. */
-  readonly sealed?: boolean
+  readonly encrypted?: boolean
 }
 
 export async function* sessionProblems(parts: Surroundings, journal: Journal, examined: Examined): AsyncGenerator<Problem> {
@@ -54,9 +54,9 @@ export async function isWhole(engine: Engine, journal: Journal, state: SessionSt
 async function* journalProblems(
   engine: Engine,
   journal: Journal,
-  { state, sealed = false }: Examined,
+  { state, encrypted = false }: Examined,
 ): AsyncGenerator<Problem, readonly AcknowledgedDamage[]> {
-  const lines = new LineCheck(engine, journal, state, sealed)
+  const lines = new LineCheck(engine, journal, state, encrypted)
   // What was found may have been acknowledged further on.
   const found: Problem[] = []
   try {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { viewOf } from '../message/message.ts'
 import type { JsonObject } from '../record/record.ts'
 import { type Assembled, assemble, type WindowInput } from './assemble.ts'
@@ -37,6 +37,26 @@ test('instructions at the beginning are kept if they fit; others are messages li
 test('the newest message of the user is kept even if it alone is too much, and then nothing else is', () => {
   const { messages, overview, tokens } = window([SYSTEM, ASK, SAY, SAY], 3, { summaries: [summary(1)] })
   expect([messages.map(({ id }) => id), overview, tokens]).toEqual([['m1'], null, 10])
+})
+
+describe('a window is never instructions alone, unless the conversation is', () => {
+  const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] }
+  const answer = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'ok' }] }
+  const worked = [{ type: 'telemetry' }, SYSTEM, call, answer]
+  test.each([
+    [[SYSTEM], 10, ['m0']],
+    [[SYSTEM, call, answer], 30, ['m0', 'm1', 'm2']],
+    [[SYSTEM, call, answer], 29, ['m1', 'm2']],
+    [[SYSTEM, call, answer], 19, []],
+    // What no provider takes stands before the instructions.
+    [worked, 30, ['m1', 'm2', 'm3']],
+    [worked, 19, []],
+  ])('%j within %d', (messages, budget, shown) => {
+    const assembled = window(messages, budget)
+    expect(ids(assembled)).toEqual(shown)
+    const missing = assembled.leftOut.flatMap((one) => (one.kind === 'message' && one.reason === 'budget' ? [one.id] : []))
+    expect([...shown, ...missing, ...(messages === worked ? ['m0'] : [])].toSorted()).toEqual(messages.map((_, index) => `m${index}`))
+  })
 })
 
 test('what the user said with results that do not fit is shown without them', () => {

@@ -1,7 +1,7 @@
 /**
  * The window: what is sent to a model, within a budget of tokens. The newest user's message is always in it; then, while they fit, the
  * instructions that the conversation begins with, the last overview, the newest units of the conversation, what was recalled, and
- * abstracts of older archives. A tool call is never parted from its results; a missing result is made up here, for the provider's sake,
+ * abstracts of older archives. If no user has spoken, the newest unit comes first, if it fits: instructions alone are no window. A tool call is never parted from its results; a missing result is made up here, for the provider's sake,
  * and nowhere else. It says what it left out.
  */
 import { isSpoken } from './turns.ts'
@@ -78,9 +78,12 @@ export function assemble({ budget, items, older = 0, summaries, overview = '', r
     const alone = spoken.tokens > left ? withoutResults(newest, countTokens) : undefined
     if (alone !== undefined) units.splice(place, 1, spoken, alone)
     keep(alone ?? spoken)
+  } else {
+    const last = units.at(-1)
+    if (last !== undefined && last.tokens <= left) keep(last)
   }
   const [first] = units
-  if (first !== undefined && isLeading(first) && !kept.has(first) && first.tokens <= left) keep(first)
+  if (first !== undefined && isLeading(first) && kept.size > 0 && !kept.has(first) && first.tokens <= left) keep(first)
 
   const latest = summaries.at(-1)
   const overviewTokens = latest === undefined ? 0 : countTokens(overview)
@@ -100,9 +103,9 @@ export function assemble({ budget, items, older = 0, summaries, overview = '', r
   leftOut.push(...missingOf(missing, shown))
   if (older > 0) leftOut.push({ kind: 'messages', count: older, reason: 'budget' })
 
-  const remembered = takeWhileFits(recalled, ({ text }) => countTokens(text), Math.min(left, Math.floor(budget * RECALL_SHARE)))
-  left -= remembered.tokens
-  leftOut.push(...remembered.rest.map(({ id }) => ({ kind: 'recalled', id, reason: 'budget' }) as const))
+  const fitting = takeWhileFits(recalled, ({ text }) => countTokens(text), Math.min(left, Math.floor(budget * RECALL_SHARE)))
+  left -= fitting.tokens
+  leftOut.push(...fitting.rest.map(({ id }) => ({ kind: 'recalled', id, reason: 'budget' }) as const))
 
   const earlier = takeWhileFits(summaries.slice(0, -1).reverse(), ({ abstract }) => countTokens(abstract), left)
   left -= earlier.tokens
@@ -111,7 +114,7 @@ export function assemble({ budget, items, older = 0, summaries, overview = '', r
   return {
     overview: withOverview ? overview : null,
     abstracts: earlier.taken.map(({ archive, abstract }) => ({ archive, abstract })).reverse(),
-    recalled: remembered.taken,
+    recalled: fitting.taken,
     messages,
     tokens: budget - left,
     messageTokens: [...kept].reduce((sum, { tokens }) => sum + tokens, 0),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DamagedPlace } from '../store/damage/damage.ts'
-import { damageField, damageIn, damageText, distinctPlaces, placeFields, placeOf } from './damage.ts'
+import { damageField, damageIn, damageText, distinctPlaces, placeCodec } from './damage.ts'
 
 const ROTTEN: DamagedPlace = { position: 10, count: 3, reason: 'rotten' }
 const VANISHED: DamagedPlace = {
@@ -14,9 +14,9 @@ const VANISHED: DamagedPlace = {
 
 test('a place keeps all its fields on the way out and back, and gains none', () => {
   for (const place of [ROTTEN, VANISHED]) {
-    const sent = JSON.parse(JSON.stringify(placeFields(place)))
-    expect(placeOf(sent)).toEqual(place)
-    expect(Object.keys(placeOf(sent))).toEqual(Object.keys(place))
+    const sent = JSON.parse(JSON.stringify(placeCodec.encode(place)))
+    expect(placeCodec.decode(sent)).toEqual(place)
+    expect(Object.keys(placeCodec.decode(sent))).toEqual(Object.keys(place))
   }
 })
 

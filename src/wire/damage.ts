@@ -1,42 +1,60 @@
 /** Damaged places as they are in JSON, over HTTP and with `--json`; and back. */
-import type { DamagedPlace, DamageReason } from '../store/damage/damage.ts'
+import type { DamagedPlace, DamageReport } from '../store/damage/damage.ts'
 import type { Written } from '../store/handle.ts'
+import {
+  as,
+  count,
+  type Describes,
+  described,
+  exactly,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  sent,
+  text,
+  time,
+  type WireOf,
+} from './codec.ts'
 
 /** Says in how many places an answer lacks something. Arrays have no room for more. */
 export const DAMAGE_HEADER = 'holdfast-damage'
 
-export interface PlaceFields {
-  readonly position: number
-  readonly count: number | null
-  readonly reason: DamageReason
-  readonly session?: string | undefined
-  readonly accepted?: true | undefined
-  readonly since?: string | undefined
-}
+/** Nothing else of a place leaves the process. */
+export const placeCodec = object(
+  {
+    position: described(count, 'where it begins in the journal'),
+    count: described(nullable(count), 'how many messages the answer lacks because of it; null if unknown'),
+    reason: oneOf('rotten', 'zeros', 'missing', 'vanished', 'identity'),
+    session: optional(described(text, 'the session whose journal it is in, if that is another one')),
+    accepted: optional(described(exactly(true), 'a person has reviewed this loss')),
+    since: optional(described(time, 'the time of the last record before the gap')),
+  },
+  { name: 'DamagedPlace' },
+) satisfies Describes<DamagedPlace>
+
+export const placesCodec = described(list(placeCodec), 'where something is missing that was written; left out if nothing is')
+
+/** What a check of one session found. */
+export const damageReportCodec = object(
+  {
+    segment: count,
+    offset: count,
+    length: count,
+    kind: oneOf('torn', 'zeros', 'missing', 'rotten', 'vanished', 'identity'),
+  },
+  { name: 'Damage' },
+) satisfies Describes<DamageReport>
 
 interface Reporting {
-  readonly damage?: readonly PlaceFields[] | undefined
-}
-
-/** The names are the same on both sides; nothing else of a place leaves the process. */
-export function placeFields(place: DamagedPlace): PlaceFields {
-  return placeOf(place)
-}
-
-export function placeOf({ position, count, reason, session, accepted, since }: PlaceFields): DamagedPlace {
-  return {
-    position,
-    count,
-    reason,
-    ...(session === undefined ? {} : { session }),
-    ...(accepted === undefined ? {} : { accepted }),
-    ...(since === undefined ? {} : { since }),
-  }
+  readonly damage?: WireOf<typeof placesCodec> | undefined
 }
 
 /** The field of an answer: there only if there is something to report. */
 export function damageField(damage: readonly DamagedPlace[]): Reporting {
-  return damage.length === 0 ? {} : { damage: damage.map(placeFields) }
+  return damage.length === 0 ? {} : { damage: placesCodec.encode(damage) }
 }
 
 /**
@@ -44,7 +62,8 @@ export function damageField(damage: readonly DamagedPlace[]): Reporting {
  * of those is reported as missing, at no known position.
  */
 export function damageIn(fields: object, header: string | null): readonly DamagedPlace[] {
-  return (fields as Reporting).damage?.map(placeOf) ?? placesInHeader(header)
+  const { damage } = fields as Reporting
+  return damage === undefined ? placesInHeader(header) : placesCodec.decode(damage)
 }
 
 export function placesInHeader(header: string | null): readonly DamagedPlace[] {
@@ -55,16 +74,19 @@ export function placesInHeader(header: string | null): readonly DamagedPlace[] {
 /** A header from another program must not take all memory. */
 const MOST_PLACES = 1000
 
-export type AcceptedFields = ReturnType<typeof acceptedFields>
+export const acceptedDamageCodec = object(
+  { session: sent(as('session_id', text)), version: text, duplicate: flag, accepted: placesCodec },
+  { name: 'AcceptedDamage' },
+) satisfies Describes<Written & { readonly accepted: readonly DamagedPlace[] }, { readonly session: string }>
 
-export function acceptedFields(
-  session: string,
-  { version, duplicate, accepted }: Written & { readonly accepted: readonly DamagedPlace[] },
-) {
-  return { session_id: session, version, duplicate, accepted: accepted.map(placeFields) }
-}
-
-/** Each place once: pages of one session repeat those that several of them touch. */
+/**
+ * Removes repeated places: pages of one session repeat a place that several of them touch.
+ *
+ * @returns Each place once.
+ * @example
+ * const { damage } = await session.messages()
+ * const places = distinctPlaces(damage)
+ */
 export function distinctPlaces(damage: readonly DamagedPlace[]): DamagedPlace[] {
   const places = new Map<string, DamagedPlace>()
   for (const place of damage) {
@@ -75,7 +97,14 @@ export function distinctPlaces(damage: readonly DamagedPlace[]): DamagedPlace[] 
   return [...places.values()]
 }
 
-/** `3 messages are missing at 1 place (rotten)` */
+/**
+ * Describes damage in one line: `3 messages are missing at 1 place (rotten)`.
+ *
+ * @returns The line.
+ * @example
+ * const { damage } = await session.messages()
+ * if (damage.length > 0) console.warn(damageText(damage))
+ */
 export function damageText(damage: readonly DamagedPlace[]): string {
   const places = damage.length === 1 ? '1 place' : `${damage.length} places`
   const reasons = [...new Set(damage.map(({ reason, accepted }) => (accepted === true ? `${reason}, accepted` : reason)))].join('; ')

@@ -1,29 +1,60 @@
 /** What an import tells, by the names that its fields have outside. */
 import type { ImportedSession } from '../transfer/import/report.ts'
+import { as, count, type Describes, exactly, list, nullable, object, optional, text, type WireOf } from './codec.ts'
 
-export type ImportedFields = Omit<ImportedSession, 'session'> & { readonly session_id: string | null }
+export const importedCodec = object(
+  {
+    source: text,
+    session: as('session_id', nullable(text)),
+    messages: count,
+    recovered: count,
+    damaged: count,
+    skipped: count,
+    healed: list(text),
+    suspects: list(object({ first: text, second: text })),
+    format: nullable(text),
+    damage: list(object({ file: text, line: nullable(count), offset: count, length: count, reason: text })),
+    note: nullable(text),
+    unreadable: optional(exactly(true)),
+  },
+  { name: 'Imported' },
+) satisfies Describes<ImportedSession>
 
-export function importedFields({ session, ...rest }: ImportedSession): ImportedFields {
-  const { source, format, messages, recovered, damaged, skipped, healed, suspects, damage, note } = rest
-  return { source, session_id: session, messages, recovered, damaged, skipped, healed, suspects, format, damage, note }
-}
+/** The report of an import, as far as a client reads it. */
+export const importReportCodec = object({ sessions: list(importedCodec) })
 
-export function importedOf({ session_id: session, ...rest }: ImportedFields): ImportedSession {
-  return { session, ...rest }
-}
+export type ImportedFields = WireOf<typeof importedCodec>
+
+export const importTotalsCodec = object(
+  {
+    sources: count,
+    sessions: count,
+    messages: count,
+    recovered: count,
+    damaged: count,
+    skipped: count,
+    healed: count,
+    suspects: count,
+    unreadable: count,
+  },
+  { name: 'ImportTotals' },
+)
 
 /** The sums of an import. */
 export class ImportTotals {
   /** Sources of no format that is known. */
   unknown = 0
+  /** Sources of which nothing can be read. */
+  unreadable = 0
   readonly #sources = new Set<string>()
   readonly #sessions = new Set<string>()
   readonly #sums = { messages: 0, recovered: 0, damaged: 0, skipped: 0, healed: 0, suspects: 0 }
 
-  add({ source, session, messages, recovered, damaged, skipped, healed, suspects, format }: ImportedSession): void {
+  add({ source, session, messages, recovered, damaged, skipped, healed, suspects, format, unreadable }: ImportedSession): void {
     this.#sources.add(source)
     if (session !== null) this.#sessions.add(session)
-    if (format === null) this.unknown++
+    if (unreadable === true) this.unreadable++
+    else if (format === null) this.unknown++
     this.#sums.messages += messages
     this.#sums.recovered += recovered
     this.#sums.damaged += damaged
@@ -32,18 +63,7 @@ export class ImportTotals {
     this.#sums.suspects += suspects.length
   }
 
-  get fields(): ImportTotalsFields {
-    return { sources: this.#sources.size, sessions: this.#sessions.size, ...this.#sums }
+  get fields(): WireOf<typeof importTotalsCodec> {
+    return { sources: this.#sources.size, sessions: this.#sessions.size, ...this.#sums, unreadable: this.unreadable }
   }
-}
-
-export interface ImportTotalsFields {
-  readonly sources: number
-  readonly sessions: number
-  readonly messages: number
-  readonly recovered: number
-  readonly damaged: number
-  readonly skipped: number
-  readonly healed: number
-  readonly suspects: number
 }

@@ -1,4 +1,5 @@
 /** Smaller answers of a store as they stand in JSON, over HTTP and with `--json`; and back. */
+import { type ErrorCode, HoldfastError } from '../errors.ts'
 import type { Usage } from '../session/state.ts'
 import type { Written } from '../store/handle.ts'
 import type { ErasedSession } from '../store/lifecycle/erase-owner.ts'
@@ -7,109 +8,152 @@ import type { Purged } from '../store/lifecycle/purge.ts'
 import type { RetentionPolicy } from '../store/lifecycle/retention-policy.ts'
 import type { StoredEntry } from '../store/messages/entries.ts'
 import type { Quota, QuotaUsage } from '../store/quotas/quota-port.ts'
+import type { Finding, FindingKind } from '../verify/findings.ts'
 import type { Turn } from '../window/turns.ts'
+import {
+  as,
+  asText,
+  count,
+  type Describes,
+  decimal,
+  described,
+  flag,
+  json,
+  list,
+  mapped,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  orNull,
+  sent,
+  text,
+  time,
+} from './codec.ts'
+import { placesCodec } from './damage.ts'
 
-export type WrittenFields = ReturnType<typeof writtenFields>
-
-export function writtenFields(session: string, { version, duplicate }: Written) {
-  return { session_id: session, version, duplicate }
+/** What the answer to a write names, and the caller knows. */
+interface OfSession {
+  readonly session: string
 }
 
-export type UsageFields = ReturnType<typeof usageFields>
+export const writtenCodec = object(
+  { session: sent(as('session_id', text)), version: text, duplicate: flag },
+  { name: 'Written' },
+) satisfies Describes<Written, OfSession>
 
-export function usageFields({ model, calls, inputTokens, outputTokens }: Usage) {
-  return { model, calls, input_tokens: inputTokens, output_tokens: outputTokens }
+export const usageCodec = object(
+  { model: text, calls: count, inputTokens: count, outputTokens: count },
+  { name: 'Usage' },
+) satisfies Describes<Usage>
+
+export const turnCodec = object(
+  {
+    status: oneOf('empty', 'complete', 'unanswered', 'interrupted'),
+    messages: as('message_ids', list(text)),
+    openCalls: list(object({ id: as('call_id', text), name: text, message: as('message_id', text) })),
+  },
+  { name: 'Turn' },
+) satisfies Describes<Turn>
+
+export const entryCodec = object(
+  { channel: text, key: text, value: json, at: time, damage: optional(placesCodec) },
+  { name: 'Entry' },
+) satisfies Describes<StoredEntry>
+
+/** Whether nothing was changed. */
+const dryRun = sent(flag)
+
+interface Run {
+  readonly dryRun: boolean
 }
 
-export function usageOf({ model, calls, input_tokens, output_tokens }: UsageFields): Usage {
-  return { model, calls, inputTokens: input_tokens, outputTokens: output_tokens }
-}
+export const purgedCodec = object(
+  {
+    session: as('session_id', text),
+    deletedAt: text,
+    action: oneOf('purged', 'kept', 'failed'),
+    freedBytes: count,
+    dryRun,
+  },
+  { name: 'Purged' },
+) satisfies Describes<Purged, Run>
 
-export type TurnFields = ReturnType<typeof turnFields>
+/** Why one of several things failed. */
+const failureCodec = mapped(
+  object({ code: text, message: text }, { name: 'Failure' }),
+  ({ code, message }: HoldfastError) => ({ code, message }),
+  ({ code, message }) => new HoldfastError(code as ErrorCode, message),
+)
 
-export function turnFields({ status, messages, openCalls }: Turn) {
-  return {
-    status,
-    message_ids: messages,
-    open_calls: openCalls.map(({ id, name, message }) => ({ call_id: id, name, message_id: message })),
-  }
-}
+export const erasedCodec = object(
+  {
+    session: as('session_id', text),
+    action: oneOf('purged', 'erased', 'failed'),
+    messages: count,
+    dryRun,
+    error: optional(failureCodec),
+  },
+  { name: 'Erased' },
+) satisfies Describes<ErasedSession, Run>
 
-export function turnOf({ status, message_ids, open_calls }: TurnFields): Turn {
-  return {
-    status,
-    messages: message_ids,
-    openCalls: open_calls.map(({ call_id, name, message_id }) => ({ id: call_id, name, message: message_id })),
-  }
-}
-
-export type EntryFields = ReturnType<typeof entryFields>
-
-export function entryFields({ channel, key, value, at }: StoredEntry) {
-  return { channel, key, value, at }
-}
-
-export type PurgedFields = ReturnType<typeof purgedFields>
-
-export function purgedFields({ session, deletedAt, action, freedBytes }: Purged, dryRun: boolean) {
-  return { session_id: session, deleted_at: deletedAt, action, freed_bytes: freedBytes, dry_run: dryRun }
-}
-
-export function purgedOf({ session_id, deleted_at, action, freed_bytes }: PurgedFields): Purged {
-  return { session: session_id, deletedAt: deleted_at, action, freedBytes: freed_bytes }
-}
-
-export type ErasedFields = ReturnType<typeof erasedFields>
-
-export function erasedFields({ session, action, messages }: ErasedSession, dryRun: boolean) {
-  return { session_id: session, action, messages, dry_run: dryRun }
-}
-
-export function erasedOf({ session_id, action, messages }: ErasedFields): ErasedSession {
-  return { session: session_id, action, messages }
-}
-
-export type QuotaFields = ReturnType<typeof quotaFields>
+export const expiredCodec = object(
+  {
+    session: as('session_id', text),
+    action: oneOf('deleted', 'dropped', 'purged', 'kept', 'failed'),
+    archive: orNull(count),
+    since: text,
+    dryRun,
+  },
+  { name: 'Expired' },
+) satisfies Describes<Expired, Run>
 
 /** Null: no limit. */
-export function quotaFields({ sessions, bytes, messagesPerMinute }: Quota) {
-  return { sessions: sessions ?? null, bytes: bytes ?? null, messages_per_minute: messagesPerMinute ?? null }
-}
+const limit = orNull(count)
 
-export function quotaOf({ sessions, bytes, messages_per_minute }: Partial<QuotaFields>): Quota {
-  const fields = { sessions, bytes, messagesPerMinute: messages_per_minute }
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as Quota
-}
+const limits = { sessions: limit, bytes: limit, messagesPerMinute: limit }
 
-export type QuotaUsageFields = QuotaFields & { readonly used: QuotaUsage | null }
+export const quotaCodec = object(limits) satisfies Describes<Quota>
 
-export type RetentionFields = ReturnType<typeof retentionFields>
+export const quotaUsageCodec = object(
+  { ...limits, used: described(nullable(object({ sessions: count, bytes: count })), 'null: of a key that has a limit on neither') },
+  { name: 'Quota', description: 'null: no limit' },
+) satisfies Describes<Quota & { readonly used: QuotaUsage | null }>
 
-/** Null: kept for ever. */
-export function retentionFields({ deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs }: RetentionPolicy) {
-  const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
-  return {
-    delete_idle_after_seconds: seconds(deleteIdleAfterMs),
-    drop_archives_after_seconds: seconds(dropArchivesAfterMs),
-    purge_deleted_after_seconds: seconds(purgeDeletedAfterMs),
-  }
-}
+/** Seconds outside, milliseconds inside. Null: kept without an end. */
+const seconds = orNull(
+  mapped(
+    decimal,
+    (ms: number) => ms / 1000,
+    (given) => given * 1000,
+  ),
+)
 
-export function retentionPolicyOf(fields: { readonly [K in keyof RetentionFields]?: number | null | undefined }): RetentionPolicy {
-  const times = {
-    deleteIdleAfterMs: fields.delete_idle_after_seconds,
-    dropArchivesAfterMs: fields.drop_archives_after_seconds,
-    purgeDeletedAfterMs: fields.purge_deleted_after_seconds,
-  }
-  return Object.fromEntries(Object.entries(times).flatMap(([name, seconds]) => (seconds == null ? [] : [[name, seconds * 1000]])))
-}
+export const retentionCodec = object(
+  {
+    deleteIdleAfterMs: as('delete_idle_after_seconds', seconds),
+    dropArchivesAfterMs: as('drop_archives_after_seconds', seconds),
+    purgeDeletedAfterMs: as('purge_deleted_after_seconds', seconds),
+  },
+  { name: 'Retention', description: 'null: kept for ever' },
+) satisfies Describes<RetentionPolicy>
 
-export type ExpiredFields = ReturnType<typeof expiredFields>
+export const findingCodec = object(
+  {
+    session: as('session_id', text),
+    space: nullable(text),
+    segment: nullable(count),
+    offset: nullable(count),
+    length: nullable(count),
+    kind: asText<FindingKind>(),
+    severity: oneOf('damage', 'note'),
+    action: text,
+  },
+  { name: 'Finding' },
+) satisfies Describes<Finding>
 
-export function expiredFields({ session, action, since, archive }: Expired, dryRun: boolean) {
-  return { session_id: session, action, archive: archive ?? null, since, dry_run: dryRun }
-}
+/** Whether the key of a session was there to be destroyed. */
+export const destroyedCodec = object({ destroyed: flag })
 
-export function expiredOf({ session_id, action, archive, since }: ExpiredFields): Expired {
-  return { session: session_id, action, since, ...(archive === null ? {} : { archive }) }
-}
+/** What a check of a space found. */
+export const checkedCodec = object({ sessions: count, findings: list(findingCodec) })

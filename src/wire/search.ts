@@ -1,50 +1,68 @@
-/** What was found, and how much there is, as they stand in JSON, over HTTP and with `--json`; and back. */
+/** Search hits and statistics as they are in JSON, over HTTP and with `--json`; and back. */
 import type { SearchHit, SearchResult } from '../store/search.ts'
 import type { Stats } from '../store/stats.ts'
-import { archiveName, archiveNumber } from './names.ts'
-import { usageFields, usageOf } from './operations.ts'
+import {
+  as,
+  count,
+  countPair,
+  type Describes,
+  decimal,
+  described,
+  flag,
+  list,
+  mapped,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  text,
+} from './codec.ts'
+import { archiveIdCodec } from './names.ts'
+import { usageCodec } from './operations.ts'
 
-export type HitFields = ReturnType<typeof hitFields>
+export const hitCodec = object(
+  {
+    session: as('session_id', text),
+    message: as('message_id', nullable(text)),
+    snippet: text,
+    score: decimal,
+    kind: oneOf('message', 'session', 'summary', 'memory'),
+    title: nullable(text),
+    archive: as('archive_id', nullable(archiveIdCodec)),
+    memory: as('memory_id', nullable(text)),
+    role: nullable(text),
+    at: text,
+    marks: list(countPair),
+  },
+  { name: 'Hit' },
+) satisfies Describes<SearchHit>
 
-export function hitFields({ kind, session, title, message, archive, memory, role, at, snippet, marks, score }: SearchHit) {
-  return {
-    session_id: session,
-    message_id: message,
-    snippet,
-    score,
-    kind,
-    title,
-    archive_id: archive === null ? null : archiveName(archive),
-    memory_id: memory,
-    role,
-    at,
-    marks,
-  }
-}
+const lag = nullable(object({ sessions: count, bytes: count }))
 
-export function hitOf(fields: HitFields): SearchHit {
-  const { session_id, message_id, archive_id, memory_id, kind, title, role, at, snippet, marks, score } = fields
-  const archive = archive_id === null ? null : (archiveNumber(archive_id) ?? null)
-  return { kind, session: session_id, title, message: message_id, archive, memory: memory_id, role, at, snippet, marks, score }
-}
+/** What a search found. The places that it lacks are beside it, as in every answer. */
+export const foundCodec = mapped(
+  object(
+    {
+      hits: list(hitCodec),
+      lag: described(lag, 'text that is not indexed yet and was not searched'),
+      moreDamage: optional(described(flag, 'more sessions that were searched are damaged than `damage` names')),
+    },
+    { name: 'Found' },
+  ),
+  ({ hits, lag: behind, moreDamage }: Omit<SearchResult, 'damage'>) => ({ hits, lag: behind, moreDamage: moreDamage ? true : undefined }),
+  ({ moreDamage = false, ...rest }): Omit<SearchResult, 'damage'> => ({ ...rest, moreDamage }),
+)
 
-export interface FoundFields {
-  hits: HitFields[]
-  lag: SearchResult['lag']
-  /** Only where more sessions that were searched are damaged than the answer names. */
-  more_damage?: boolean | undefined
-}
-
-export function foundFields({ hits, lag, moreDamage }: SearchResult): FoundFields {
-  return { hits: hits.map(hitFields), lag, ...(moreDamage ? { more_damage: true } : {}) }
-}
-
-export type StatsFields = ReturnType<typeof statsFields>
-
-export function statsFields(stats: Stats) {
-  return { ...stats, usage: stats.usage.map(usageFields) }
-}
-
-export function statsOf(fields: StatsFields): Stats {
-  return { ...fields, usage: fields.usage.map(usageOf) }
-}
+export const statsCodec = object(
+  {
+    sessions: object({ ok: count, damaged: count, unreadable: count, deleted: count }),
+    messages: object({ live: count, archived: count }),
+    tokens: count,
+    bytes: count,
+    tasks: object({ pending: count, running: count, completed: count, failed: count, cancelled: count }),
+    usage: list(usageCodec),
+    days: list(object({ day: text, sessions: count, messages: count, tokens: count })),
+    lag,
+  },
+  { name: 'Stats' },
+) satisfies Describes<Stats>

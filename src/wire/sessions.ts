@@ -2,110 +2,133 @@
 
 import type { SessionInfo } from '../session/info.ts'
 import type { DamagedPlace } from '../store/damage/damage.ts'
-import type { TreeNode } from '../store/family.ts'
 import type { Shared } from '../store/sharing/shares.ts'
-import { damageField, damageIn } from './damage.ts'
+import type { TreeNode } from '../store/tree.ts'
+import {
+  as,
+  type Codec,
+  count,
+  type Describes,
+  described,
+  exactly,
+  flag,
+  ifAny,
+  jsonObject,
+  list,
+  mapped,
+  nested,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  sent,
+  text,
+  time,
+  type WireOf,
+} from './codec.ts'
+import { placesCodec } from './damage.ts'
+import { nextCursor } from './names.ts'
 
-export type SessionFields = ReturnType<typeof sessionFields>
+export const snapshotCodec = object(
+  { name: text, takenAt: time, messageCount: count, current: flag },
+  { name: 'Snapshot' },
+) satisfies Describes<SessionInfo['snapshots'][number]>
 
-export function sessionFields(info: SessionInfo) {
-  return {
-    session_id: info.id,
-    status: info.status,
-    version: info.version,
-    title: info.title,
-    tags: info.tags,
-    owner: info.owner,
-    workspace: info.workspace,
-    metadata: info.metadata,
-    policies: info.policies,
-    created_at: info.createdAt === '' ? null : info.createdAt,
-    updated_at: info.updatedAt === '' ? null : info.updatedAt,
-    deleted_at: info.deletedAt,
-    parent: info.parent?.session ?? null,
-    parent_kind: info.parent?.kind ?? null,
-    parent_message_id: info.parent?.message ?? null,
-    message_count: info.messageCount,
-    pending_tokens: info.pendingTokens,
-    total_message_count: info.totalMessageCount,
-    total_tokens: info.totalTokens,
-    commit_count: info.commitCount,
-    snapshots: info.snapshots.map(snapshotFields),
-    shares: info.shares.map(shareFields),
-    can_undo: info.canUndo,
-  }
-}
+export const shareCodec = object(
+  { id: as('share_id', text), grantedAt: time, expiresAt: nullable(time), messageCount: count },
+  { name: 'Share' },
+) satisfies Describes<SessionInfo['shares'][number]>
 
-export function sessionInfo(fields: SessionFields): SessionInfo {
-  const { parent, parent_kind: kind, parent_message_id: message } = fields
-  return {
-    id: fields.session_id,
-    status: fields.status,
-    version: fields.version,
-    title: fields.title,
-    tags: fields.tags,
-    owner: fields.owner,
-    workspace: fields.workspace,
-    metadata: fields.metadata,
-    policies: fields.policies,
-    createdAt: fields.created_at ?? '',
-    updatedAt: fields.updated_at ?? '',
-    deletedAt: fields.deleted_at,
+/** A time that a session may not have: empty inside, null outside. */
+const timeIfAny = mapped(
+  nullable(time),
+  (at: string) => (at === '' ? null : at),
+  (at) => at ?? '',
+)
+
+/** Outside, the parent of a session is three fields. */
+export const sessionCodec = mapped(
+  object(
+    {
+      id: as('session_id', text),
+      status: oneOf('ok', 'damaged', 'unreadable', 'deleted'),
+      version: text,
+      title: nullable(text),
+      tags: list(text),
+      owner: nullable(text),
+      workspace: nullable(text),
+      metadata: jsonObject,
+      policies: jsonObject,
+      createdAt: timeIfAny,
+      updatedAt: timeIfAny,
+      deletedAt: nullable(time),
+      parent: nullable(text),
+      parentKind: nullable(oneOf('fork', 'child')),
+      parentMessageId: nullable(text),
+      messageCount: count,
+      pendingTokens: count,
+      totalMessageCount: count,
+      totalTokens: count,
+      commitCount: count,
+      snapshots: list(snapshotCodec),
+      shares: list(shareCodec),
+      canUndo: flag,
+    },
+    { name: 'Session' },
+  ),
+  ({ parent, ...info }: SessionInfo) => ({
+    ...info,
+    parent: parent?.session ?? null,
+    parentKind: parent?.kind ?? null,
+    parentMessageId: parent?.message ?? null,
+  }),
+  ({ parent, parentKind: kind, parentMessageId: message, ...info }): SessionInfo => ({
+    ...info,
     parent: parent === null || kind === null ? null : { session: parent, kind, message },
-    messageCount: fields.message_count,
-    pendingTokens: fields.pending_tokens,
-    totalMessageCount: fields.total_message_count,
-    totalTokens: fields.total_tokens,
-    commitCount: fields.commit_count,
-    snapshots: fields.snapshots.map(({ name, taken_at, message_count, current }) => ({
-      name,
-      takenAt: taken_at,
-      messageCount: message_count,
-      current,
-    })),
-    shares: fields.shares.map(({ share_id, granted_at, expires_at, message_count }) => ({
-      id: share_id,
-      grantedAt: granted_at,
-      expiresAt: expires_at,
-      messageCount: message_count,
-    })),
-    canUndo: fields.can_undo,
-  }
-}
+  }),
+)
 
-export function snapshotFields({ name, takenAt, messageCount, current }: SessionInfo['snapshots'][number]) {
-  return { name, taken_at: takenAt, message_count: messageCount, current }
-}
+/** A session that was just created. */
+export const createdCodec = object({ session: as('session_id', text) })
 
-export function shareFields({ id, grantedAt, expiresAt, messageCount }: SessionInfo['shares'][number]) {
-  return { share_id: id, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount }
-}
-
-export type SharedFields = ReturnType<typeof sharedFields>
+export type SessionFields = WireOf<typeof sessionCodec>
 
 /** A share that was just granted, with its token. */
-export function sharedFields(session: string, { version, duplicate, share, token }: Shared, expiresAt: Date | undefined) {
-  return { session_id: session, version, duplicate, share_id: share, token, expires_at: expiresAt?.toISOString() ?? null }
+export const newShareCodec = object(
+  {
+    session: sent(as('session_id', text)),
+    version: text,
+    duplicate: flag,
+    share: as('share_id', text),
+    token: text,
+    expiresAt: sent(nullable(time)),
+  },
+  { name: 'NewShare' },
+) satisfies Describes<Shared, { readonly session: string; readonly expiresAt: string | null }>
+
+const node = {
+  session: as('session_id', text),
+  version: text,
+  kind: oneOf('root', 'fork', 'child'),
+  title: nullable(text),
+  status: oneOf('ok', 'damaged', 'unreadable', 'deleted'),
+  message: as('message_id', nullable(text)),
+  damage: ifAny(placesCodec),
+  continued: optional(described(exactly(true), 'it was on an earlier page; this one has more of its children')),
 }
 
-export interface TreeFields extends ReturnType<typeof nodeFields> {
-  readonly children: readonly TreeFields[]
-}
+/** One session of a tree. */
+export const nodeCodec = object(node)
 
-/** One session of a tree, without those that come from it. */
-export function nodeFields({ session, version, kind, title, status, message, damage }: TreeNode) {
-  return { session_id: session, version, kind, title, status, message_id: message, ...damageField(damage) }
-}
+export type TreeFields = WireOf<typeof nodeCodec> & { readonly children: readonly TreeFields[] }
 
-export function treeFields(node: TreeNode): TreeFields {
-  return { ...nodeFields(node), children: node.children.map(treeFields) }
-}
+const children = list(nested((): Codec<TreeNode, TreeFields> => treeCodec, 'the same, of those that come from it'))
 
-export function treeNode(fields: TreeFields): TreeNode {
-  const { session_id, version, kind, title, status, message_id, children } = fields
-  const damage = damageIn(fields, null)
-  return { session: session_id, version, kind, title, status, message: message_id, damage, children: children.map(treeNode) }
-}
+/** A session with those that come from it, and those that come from them. */
+export const treeCodec: Codec<TreeNode, TreeFields> = object({ ...node, children }, { name: 'Tree' })
+
+/** A page of a tree. The client takes the cursor from the header, as of every page. */
+export const treePageCodec = object({ ...node, children, cursor: nextCursor }, { name: 'TreePage' })
 
 /** What is damaged anywhere in a tree. Every place names its session, but for those of the root itself. */
 export function damageInTree(root: TreeNode): DamagedPlace[] {

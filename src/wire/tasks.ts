@@ -1,10 +1,38 @@
-/** Commits, their tasks and archives, and what came of them, as they stand in JSON, over HTTP and with `--json`; and back. */
+/** Commits, their tasks and archives, windows and memories as they are in JSON, over HTTP and with `--json`; and back. */
+import type { ExtractedMemory } from '../session/records.ts'
 import type { Memory } from '../store/memories.ts'
 import type { Window } from '../store/messages/window.ts'
-import type { ArchiveInfo, Committed, TaskInfo } from '../store/tasks.ts'
-import { archiveName, archiveNumber, archiveUri, secondsOf, timeOf } from './names.ts'
+import type { ArchiveInfo, TaskInfo } from '../store/task-info.ts'
+import type { Committed } from '../store/tasks.ts'
+import type { LeftOut } from '../window/assemble.ts'
+import {
+  as,
+  byName,
+  count,
+  type Describes,
+  described,
+  exactly,
+  flag,
+  list,
+  mapped,
+  nullable,
+  object,
+  objectOf,
+  objectWith,
+  oneOf,
+  optional,
+  sent,
+  text,
+  time,
+} from './codec.ts'
+import { storedMessageCodec } from './messages.ts'
+import { archiveIdCodec, archiveUri, nextCursor, secondsCodec } from './names.ts'
 
-/** What a task is about at present; once it has ended, the status says it all. */
+const archive = as('archive_id', archiveIdCodec)
+const error = nullable(object({ code: text, message: text }))
+const status = oneOf('pending', 'running', 'completed', 'failed', 'cancelled')
+
+/** What a task does at present. Once it has ended, its status says everything. */
 const STAGES: Readonly<Record<TaskInfo['status'], string>> = {
   pending: 'waiting',
   running: 'summarising',
@@ -13,182 +41,171 @@ const STAGES: Readonly<Record<TaskInfo['status'], string>> = {
   cancelled: 'ended',
 }
 
-export type TaskFields = ReturnType<typeof taskFields>
-
-export function taskFields(info: TaskInfo, user?: string) {
-  const { id, session, archive, status, attempts, createdAt, updatedAt, result, error } = info
-  return {
-    task_id: id,
-    task_type: 'session_commit' as const,
-    status,
-    stage: STAGES[status],
-    created_at: secondsOf(createdAt),
-    updated_at: secondsOf(updatedAt),
-    resource_id: session,
-    archive_id: archiveName(archive),
-    attempts,
-    result:
-      result === null
-        ? null
-        : {
-            session_id: session,
-            archive_uri: archiveUri(session, archive, user),
-            abstract: result.abstract,
-            memories_extracted: result.categories,
-          },
-    error,
-  }
+/** The user in the address of an archive. Defaults to `default`. */
+interface ForUser {
+  readonly user?: string
 }
 
-export function taskInfo(fields: TaskFields): TaskInfo {
-  const { result } = fields
-  return {
-    id: fields.task_id,
-    session: fields.resource_id,
-    archive: archiveNumber(fields.archive_id) ?? 0,
-    status: fields.status,
-    attempts: fields.attempts,
-    createdAt: timeOf(fields.created_at),
-    updatedAt: timeOf(fields.updated_at),
-    result:
-      result === null
-        ? null
-        : { abstract: result.abstract, memories: sumOf(result.memories_extracted), categories: result.memories_extracted },
-    error: fields.error,
-  }
-}
+export const taskCodec = mapped(
+  object(
+    {
+      id: as('task_id', text),
+      type: sent(as('task_type', exactly('session_commit'))),
+      status,
+      stage: sent(text),
+      createdAt: secondsCodec,
+      updatedAt: secondsCodec,
+      session: as('resource_id', text),
+      archive,
+      attempts: count,
+      result: nullable(
+        object({
+          session: sent(as('session_id', text)),
+          archiveUri: sent(text),
+          abstract: text,
+          categories: as('memories_extracted', byName(count)),
+        }),
+      ),
+      error,
+    },
+    { name: 'Task' },
+  ),
+  ({ user, ...info }: TaskInfo & ForUser) => ({
+    ...info,
+    type: 'session_commit' as const,
+    stage: STAGES[info.status],
+    result: info.result && { ...info.result, session: info.session, archiveUri: archiveUri(info.session, info.archive, user) },
+  }),
+  ({ result, ...info }): TaskInfo => ({ ...info, result: result && { ...result, memories: sumOf(result.categories) } }),
+)
 
 function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+  return Object.values(counts).reduce((sum, one) => sum + one, 0)
 }
 
-type Settled = Committed extends infer C
-  ? C extends { task: { id: string } }
-    ? Omit<C, 'task'> & { readonly task: { readonly id: string } }
-    : C
-  : never
+/** A commit whose task is known by its id alone. */
+type Settled<C = Committed> = C extends { readonly task: unknown } ? Omit<C, 'task'> & { readonly task: { readonly id: string } } : C
 
-export type CommitFields = ReturnType<typeof commitFields>
+/** Outside, a commit that was skipped has the same fields as one that was accepted. */
+export const commitCodec = mapped(
+  object(
+    {
+      session: sent(as('session_id', text)),
+      status: oneOf('accepted', 'skipped'),
+      task: as('task_id', nullable(text)),
+      archiveUri: sent(nullable(text)),
+      archived: sent(flag),
+      reason: nullable(oneOf('no_messages', 'all_within_keep_window')),
+      archive: as('archive_id', nullable(archiveIdCodec)),
+      messageCount: as('archived_count', count),
+      duplicate: flag,
+    },
+    { name: 'Commit' },
+  ),
+  ({ session, user, committed }: { readonly session: string; readonly committed: Settled } & ForUser) =>
+    committed.status === 'skipped'
+      ? { ...SKIPPED, session, reason: committed.reason }
+      : {
+          ...committed,
+          session,
+          task: committed.task.id,
+          archiveUri: archiveUri(session, committed.archive, user),
+          archived: true,
+          reason: null,
+        },
+  ({ task, reason, archive: number, messageCount, duplicate }): Settled =>
+    task === null || number === null
+      ? { status: 'skipped', reason: reason ?? 'no_messages' }
+      : { status: 'accepted', task: { id: task }, archive: number, messageCount, duplicate },
+)
 
-export function commitFields(session: string, committed: Settled, user?: string) {
-  const accepted = committed.status === 'accepted' ? committed : undefined
-  return {
-    session_id: session,
-    status: committed.status,
-    task_id: accepted?.task.id ?? null,
-    archive_uri: accepted === undefined ? null : archiveUri(session, accepted.archive, user),
-    archived: accepted !== undefined,
-    reason: committed.status === 'skipped' ? committed.reason : null,
-    archive_id: accepted === undefined ? null : archiveName(accepted.archive),
-    archived_count: accepted?.messageCount ?? 0,
-    duplicate: accepted?.duplicate ?? false,
-  }
+const SKIPPED = {
+  status: 'skipped',
+  task: null,
+  archiveUri: null,
+  archived: false,
+  archive: null,
+  messageCount: 0,
+  duplicate: false,
+} as const
+
+const archiveFields = {
+  session: sent(as('session_id', text)),
+  number: archive,
+  status,
+  messageCount: count,
+  spans: described(list(object({ from: count, to: count })), 'where on the branch its messages are'),
+  abstract: nullable(text),
+  createdAt: time,
+  updatedAt: time,
+  tokens: count,
+  task: as('task_id', text),
+  attempts: count,
+  error,
 }
 
-export type ArchiveFields = ReturnType<typeof archiveFields>
+/** Without what its summary says in full. */
+export const archiveCodec = object(archiveFields)
 
-export function archiveFields(session: string, archive: ArchiveInfo) {
-  return {
-    session_id: session,
-    archive_id: archiveName(archive.number),
-    status: archive.status,
-    message_count: archive.messageCount,
-    spans: archive.spans,
-    abstract: archive.abstract,
-    created_at: archive.createdAt,
-    updated_at: archive.updatedAt,
-    tokens: archive.tokens,
-    task_id: archive.task,
-    attempts: archive.attempts,
-    error: archive.error,
-  }
-}
+const extractedMemoryCodec = object(
+  { id: text, key: text, category: text, text: optional(text), sources: list(text) },
+  { name: 'ExtractedMemory' },
+) satisfies Describes<ExtractedMemory>
 
-export type WholeArchiveFields = ReturnType<typeof wholeArchiveFields>
+const wholeArchiveFields = { ...archiveFields, overview: nullable(text), memories: list(extractedMemoryCodec) }
 
-/** With everything that its summary says. */
-export function wholeArchiveFields(session: string, archive: ArchiveInfo) {
-  return { ...archiveFields(session, archive), overview: archive.overview, memories: archive.memories }
-}
+export const wholeArchiveCodec = object(wholeArchiveFields, { name: 'Archive' }) satisfies Describes<
+  ArchiveInfo,
+  { readonly session: string }
+>
 
-export function archiveInfo(fields: WholeArchiveFields): ArchiveInfo {
-  return {
-    number: archiveNumber(fields.archive_id) ?? 0,
-    status: fields.status,
-    task: fields.task_id,
-    messageCount: fields.message_count,
-    spans: fields.spans,
-    tokens: fields.tokens,
-    createdAt: fields.created_at,
-    updatedAt: fields.updated_at,
-    attempts: fields.attempts,
-    abstract: fields.abstract,
-    overview: fields.overview,
-    memories: fields.memories,
-    error: fields.error,
-  }
-}
+/** With its messages as they were appended. */
+export const storedArchiveCodec = object(
+  { ...wholeArchiveFields, messages: list(storedMessageCodec), cursor: nextCursor },
+  { name: 'StoredArchive' },
+)
 
-export type WindowFields = ReturnType<typeof windowFields>
+const windowStats = object({
+  totalArchives: as('totalArchives', count),
+  includedArchives: as('includedArchives', count),
+  droppedArchives: as('droppedArchives', count),
+  failedArchives: as('failedArchives', count),
+  activeTokens: as('activeTokens', count),
+  archiveTokens: as('archiveTokens', count),
+}) satisfies Describes<Window['stats']>
 
-export function windowFields({ overview, abstracts, recalled, messages, origins, tokens, leftOut, stats }: Window) {
-  return {
+/** What cannot be read of a window is reported beside it, as in every answer. */
+export const windowCodec = object(
+  {
     // A text in any case, as clients have it.
-    latest_archive_overview: overview ?? '',
-    pre_archive_abstracts: abstracts.map(({ archive, abstract }) => ({ archive_id: archiveName(archive), abstract })),
-    recalled,
-    messages,
-    origins,
-    estimatedTokens: tokens,
-    stats,
-    left_out: leftOut,
-  }
-}
+    overview: as(
+      'latest_archive_overview',
+      mapped(
+        text,
+        (overview: string | null) => overview ?? '',
+        (overview) => (overview === '' ? null : overview),
+      ),
+    ),
+    abstracts: as('pre_archive_abstracts', list(object({ archive, abstract: text }))),
+    recalled: list(object({ kind: oneOf('memory', 'message'), id: text, text })),
+    messages: list(objectOf<object>()),
+    origins: list(nullable(object({ id: text, at: text }))),
+    tokens: as('estimatedTokens', count),
+    stats: windowStats,
+    leftOut: list(objectWith<LeftOut>({ kind: text, reason: text })),
+  },
+  { name: 'Window' },
+) satisfies Describes<Omit<Window<object>, 'damage'>>
 
-export function windowOf(fields: WindowFields, damage: Window['damage']): Window {
-  return {
-    overview: fields.latest_archive_overview === '' ? null : fields.latest_archive_overview,
-    abstracts: fields.pre_archive_abstracts.map(({ archive_id, abstract }) => ({ archive: archiveNumber(archive_id) ?? 0, abstract })),
-    recalled: fields.recalled,
-    messages: fields.messages,
-    origins: fields.origins,
-    tokens: fields.estimatedTokens,
-    stats: fields.stats,
-    leftOut: fields.left_out,
-    damage,
-  }
-}
-
-export type MemoryFields = ReturnType<typeof memoryFields>
-
-export function memoryFields({ id, text, category, key, owner, updatedAt, sources }: Memory) {
-  return {
-    memory_id: id,
+export const memoryCodec = object(
+  {
+    id: as('memory_id', text),
     text,
-    category,
-    key,
-    owner,
-    updated_at: updatedAt,
-    sources: sources.map(({ session, archive, messages }) => ({
-      session_id: session,
-      archive_id: archiveName(archive),
-      message_ids: messages,
-    })),
-  }
-}
-
-export function memoryOf({ memory_id, text, category, key, owner, updated_at, sources }: MemoryFields): Memory {
-  return {
-    id: memory_id,
-    text,
-    category,
-    key,
-    owner,
-    updatedAt: updated_at,
-    sources: sources.map(({ session_id, archive_id, message_ids }) => ({
-      session: session_id,
-      archive: archiveNumber(archive_id) ?? 0,
-      messages: message_ids,
-    })),
-  }
-}
+    category: text,
+    key: text,
+    owner: nullable(text),
+    updatedAt: time,
+    sources: list(object({ session: as('session_id', text), archive, messages: as('message_ids', list(text)) })),
+  },
+  { name: 'Memory' },
+) satisfies Describes<Memory>

@@ -11,6 +11,7 @@ import type { ListOptions } from '../../src/store/list.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { unsynced } from '../damage/on-disk.ts'
+import { runs } from '../long.ts'
 import { answersOf, answersWithoutText } from './answers.ts'
 import { withoutCatalog } from './without-catalog.ts'
 
@@ -128,6 +129,6 @@ test('after any history, a catalog that followed it equals one that is made anew
         await rm(directory, { recursive: true })
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(12, 60) },
   )
 })

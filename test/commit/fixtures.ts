@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import type { Model, SummaryAnswer, SummaryRequest } from '../../src/commit/model.ts'
 import { type Clock, systemClock } from '../../src/engine/clock.ts'
 import type { Session } from '../../src/store/session.ts'
 
@@ -62,48 +61,6 @@ export async function turns(): Promise<void> {
 /** Resolves when this no longer throws: soon as a rule, later on a busy machine. */
 export function eventually(check: () => unknown): Promise<unknown> {
   return vi.waitFor(check, { timeout: 30_000, interval: 20 })
-}
-
-export interface Asked extends SummaryRequest {
-  readonly answer: (answer?: Partial<SummaryAnswer>) => void
-  readonly fail: (error: unknown) => void
-}
-
-/** A model that answers at once and notes what it was asked, or hands each request to the test. */
-export class StubModel implements Model {
-  readonly name = 'stub'
-  readonly inputTokens: number
-  readonly requests: SummaryRequest[] = []
-  readonly #manual: ((asked: Asked) => void) | undefined
-
-  constructor({ inputTokens = 100_000, manual }: { inputTokens?: number; manual?: (asked: Asked) => void } = {}) {
-    this.inputTokens = inputTokens
-    this.#manual = manual
-  }
-
-  summarise(request: SummaryRequest): Promise<SummaryAnswer> {
-    this.requests.push(request)
-    if (this.#manual === undefined) return Promise.resolve(answerTo(request))
-    return new Promise((resolve, reject) => {
-      this.#manual?.({ ...request, answer: (answer = {}) => resolve({ ...answerTo(request), ...answer }), fail: reject })
-    })
-  }
-
-  /** Ids of all messages that it was allowed to extract from. */
-  get extracted(): string[] {
-    return this.requests.flatMap(({ messages }) => messages.filter(({ extract }) => extract).map(({ id }) => id))
-  }
-}
-
-/** Tells what it was given, so that a test can see it in the result. */
-function answerTo({ previous, messages }: SummaryRequest): SummaryAnswer {
-  const ids = messages.map(({ id }) => id).join(' ')
-  const sources = messages.filter(({ extract }) => extract).map(({ id }) => id)
-  return {
-    abstract: `about ${messages.length}`,
-    overview: `${previous ?? ''}[${ids}]`,
-    memories: sources.map((id) => ({ key: `of ${id}`, category: 'fact', text: `from ${id}`, sources: [id] })),
-  }
 }
 
 export async function appendAll(session: Session, ...ids: string[]): Promise<void> {

@@ -9,7 +9,7 @@ export function memoryFile(content: Buffer): DiskFile {
     return more.length
   }
   return {
-    stat: () => ({ size: bytes.length, links: 1, inode: 1, bornMs: 1, device: 1 }),
+    stat: () => ({ size: bytes.length, links: 1, inode: 1, createdMs: 1, changedMs: bytes.length, device: 1 }),
     readSync: read,
     endsSync: (offset, end) => read(offset - end.length, end.length + 1).equals(end),
     read: async (offset, length) => read(offset, length),

@@ -71,11 +71,11 @@ export class DamagedStore {
    * Cuts each file at one length in so many. What is missing in front of another segment must be reported at once; the half line that is
    * left at the end of the last one once somebody has written behind it.
    */
-  async cuts(original: Original, step: number): Promise<string[]> {
+  async cuts(original: Original, step: number, start = 0): Promise<string[]> {
     const findings: string[] = []
     let count = 0
     for (const { segment, length } of original.everyLength()) {
-      if (count++ % step !== 0) continue
+      if (count++ % step !== start) continue
       const left = original.left(original.cutOff(segment, length))
       const result = await this.#look(original, left, original.cut(segment, length))
       const isHalf = length > 0 && original.files.get(segment)?.[length - 1] !== 0x0a

@@ -77,9 +77,9 @@ export class Original {
   }
 
   /** Every bit of every file. */
-  *everyBit(step = 1): Generator<{ readonly segment: number; readonly at: number; readonly bit: number }> {
+  *everyBit(step = 1, start = 0): Generator<{ readonly segment: number; readonly at: number; readonly bit: number }> {
     for (const [segment, { length }] of this.files) {
-      for (let bit = 0; bit < length * 8; bit += step) yield { segment, at: segment + (bit >>> 3), bit: bit & 7 }
+      for (let bit = start; bit < length * 8; bit += step) yield { segment, at: segment + (bit >>> 3), bit: bit & 7 }
     }
   }
 

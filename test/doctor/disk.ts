@@ -41,7 +41,7 @@ export class MemoryDisk implements Disk {
   #statOf(path: string, content: Buffer): FileStat {
     const inode = this.#inodes.get(path) ?? this.#inodes.size + 1
     this.#inodes.set(path, inode)
-    return { size: content.length, links: this.files.has(path) ? 1 : 0, inode, bornMs: inode, device: 1 }
+    return { size: content.length, links: this.files.has(path) ? 1 : 0, inode, createdMs: inode, changedMs: content.length, device: 1 }
   }
 
   async list(path: string): Promise<string[]> {

@@ -11,13 +11,13 @@ export interface Flips {
 }
 
 /** One bit in so many of the files below `sessions/` that end so. */
-export async function flipBits(files: Files, ending: string, step: number): Promise<Flips> {
+export async function flipBits(files: Files, ending: string, step: number, start = 0): Promise<Flips> {
   const flips: Flips = { bits: 0, unnoticed: [], misplaced: [] }
   let [count, bits] = [0, 0]
   for (const [path, bytes] of files) {
     if (!path.startsWith('/store/sessions/') || !path.endsWith(ending)) continue
     for (let bit = 0; bit < bytes.length * 8; bit++) {
-      if (count++ % step !== 0) continue
+      if (count++ % step !== start) continue
       bits++
       const flipped = Buffer.from(bytes)
       flipped[bit >>> 3] = (flipped[bit >>> 3] as number) ^ (1 << (bit & 7))

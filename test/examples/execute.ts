@@ -16,6 +16,15 @@ import type { Example } from './extract.ts'
 /** Longer than any example takes on a busy machine, shorter than the patience of the test around it. */
 const TIMEOUT_MS = 120_000
 
+/** A timer that is left behind keeps the program running after all is done. */
+const LEFT_BEHIND = `
+const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+if (timers > 0) {
+  console.error(timers + ' timers keep this program running')
+  process.exit(1)
+}
+`
+
 export interface Outcome {
   /** Null if it was stopped because it took too long. */
   readonly status: number | null
@@ -49,7 +58,7 @@ function writeModule({ place, text }: Example, code: string): [string, string[]]
   const [wrong] = diagnostics
   if (wrong !== undefined) throw new SyntaxError(`${place}: ${ts.flattenDiagnosticMessageText(wrong.messageText, '\n')}`)
   const file = join(code, 'example.mjs')
-  writeFileSync(file, outputText)
+  writeFileSync(file, `${outputText}\n${LEFT_BEHIND}`)
   return [process.execPath, [file]]
 }
 

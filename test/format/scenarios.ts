@@ -32,8 +32,14 @@ async function withStore(directory: Directory, options: OpenOptions, work: (stor
 }
 
 /** Runs, reverts, snapshots, edits, entries, usage, shares, keys: all that one session can do. */
-async function converse(store: Store, id = 'talk'): Promise<Session> {
-  const session = await store.create({ id, title: 'A talk', owner: 'ann', workspace: '/home/ann', metadata: { team: 'blue', gone: 1 } })
+async function converse(store: Store, id = 'talk'): Promise<Session<object>> {
+  const session = await store.create<object>({
+    id,
+    title: 'A talk',
+    owner: 'ann',
+    workspace: '/home/ann',
+    metadata: { team: 'blue', gone: 1 },
+  })
   await session.append(said('m1'), { key: 'first' })
   await session.append([said('m2'), { role: 'assistant', content: 'No id of its own.' }, said('m3')])
   await session.append({ role: 'assistant', content: [{ type: 'text', text: 'Made id' }] }, { ids: 'new' })
@@ -78,12 +84,12 @@ async function family(store: Store): Promise<void> {
   await (await parent.child({ id: 'child' })).append(said('s1'))
   await (await parent.fork({ id: 'empty fork' })).describe({ title: 'Nothing of its own' })
   // A grant that is taken back, because the id is in use.
-  await store.create({ id: 'in use' })
+  await store.create<object>({ id: 'in use' })
   await parent.fork({ id: 'in use' }).catch(() => undefined)
 }
 
 async function archives(store: Store): Promise<void> {
-  const session = await store.create({ id: 'archives', owner: 'ann' })
+  const session = await store.create<object>({ id: 'archives', owner: 'ann' })
   const worker = (model: Model = MODEL) => new Worker(store, { model, attempts: 1 }).drain()
   for (let i = 0; i < 4; i++) await session.append([said(`a${i}`), said(`b${i}`)])
   await session.commit({ keep: 2 })
@@ -110,7 +116,7 @@ async function archives(store: Store): Promise<void> {
 }
 
 async function erasures(store: Store): Promise<void> {
-  const session = await store.create({ id: 'erased', owner: 'ann' })
+  const session = await store.create<object>({ id: 'erased', owner: 'ann' })
   await session.append([said('e1'), said('e2'), said('e3')], { key: 'batch' })
   await session.append(said('e4'))
   await session.replace('e4', { role: 'user', content: 'My number is 555-0123' })
@@ -123,11 +129,11 @@ async function erasures(store: Store): Promise<void> {
   await session.append(said('e5'))
   await new Worker(store, { model: MODEL }).drain()
   // Too short for the marker of an erased message, if it was encrypted on its own.
-  const short = store.session('short')
+  const short = store.session<object>('short')
   await short.append([{ a: 1 }, { b: 2 }, { c: 3 }], { ids: ['s1', 's2', 's3'] })
   await short.erase('s2')
   // The time of an archive is over: its messages are erased, and its summary stays.
-  const expired = await store.create({ id: 'expired', owner: 'ann' })
+  const expired = await store.create<object>({ id: 'expired', owner: 'ann' })
   await expired.append([said('x1'), said('x2')])
   await expired.commit()
   await new Worker(store, { model: MODEL }).drain()
@@ -137,20 +143,20 @@ async function erasures(store: Store): Promise<void> {
 
 async function removals(store: Store): Promise<void> {
   for (const id of ['deleted', 'restored', 'anew', 'anew with fork']) {
-    const session = store.session(id)
+    const session = store.session<object>(id)
     await session.append([said('r1'), said('r2')])
     if (id === 'anew with fork') await session.fork({ id: 'kept fork', at: 'r1' })
     if (id === 'anew with fork') await session.replace('r1', { role: 'user', content: 'Edited after the fork' })
     await session.delete()
     if (id === 'restored') await session.restore()
     if (!id.startsWith('anew')) continue
-    const anew = await store.create({ id, title: 'Anew' })
+    const anew = await store.create<object>({ id, title: 'Anew' })
     await anew.append([said('r1', 'The same id, in another incarnation'), said('r3')])
     // Neither is seen by a fork of the incarnation before.
     if (id === 'anew with fork') await anew.replace('r3', { role: 'user', content: 'Edited in another incarnation' })
     if (id === 'anew with fork') await anew.erase('r1')
   }
-  const purged = store.session('purged')
+  const purged = store.session<object>('purged')
   await purged.append(said('p1'))
   await purged.delete()
   // Also the former incarnation of `anew`; a fork keeps that of `anew with fork`.
@@ -179,7 +185,7 @@ const imported: Scenario = async (directory, options) => {
       ['from-claude.jsonl', lines.map((line) => JSON.stringify(line)).join('\n')],
     ] as const)
       for await (const source of bytesSources(name, Buffer.from(text))) for await (const _ of importInto(store, [source]));
-    await store.session('talk').append(said('after the import'))
+    await store.session<object>('talk').append(said('after the import'))
   })
 }
 
@@ -192,7 +198,7 @@ async function failSyncs(directory: Directory, options: OpenOptions): Promise<vo
     },
   }))
   const store = await directory.open({ limits: LIMITS, ...options, disk })
-  const session = store.session('carried')
+  const session = store.session<object>('carried')
   await session.append(said('c1'))
   for (const [count, id] of [
     [1, 'c2'],
@@ -241,13 +247,13 @@ const both: Scenario = async (directory, options) => {
 /** And a person accepts it, or the next writer makes a checkpoint of it. */
 const bothAccepted: Scenario = async (directory, options) => {
   await both(directory, options)
-  await withStore(directory, options, async (store) => void (await store.session('carried').acceptDamage()))
+  await withStore(directory, options, async (store) => void (await store.session<object>('carried').acceptDamage()))
 }
 
 const bothContinued: Scenario = async (directory, options) => {
   await both(directory, options)
   await withStore(directory, options, async (store) => {
-    for (let i = 0; i < 20; i++) await store.session('carried').append(said(`more ${i}`))
+    for (let i = 0; i < 20; i++) await store.session<object>('carried').append(said(`more ${i}`))
   })
 }
 
@@ -261,11 +267,11 @@ const rottenCopies: Scenario = async (directory, options) => {
   await withStore(directory, options, removals)
   spoil(segmentsOf(directory.path, 'anew').at(-1) as string, '"type":"checkpoint"')
   await withStore(directory, options, async (store) => {
-    for (const id of ['a', 'b', 'c']) await store.session('cut').append(said(id))
+    for (const id of ['a', 'b', 'c']) await store.session<object>('cut').append(said(id))
   })
   const [file = ''] = segmentsOf(directory.path, 'cut')
   truncateSync(file, readFileSync(file).lastIndexOf('\n', -2) - 1)
-  await withStore(directory, options, async (store) => void (await store.session('cut').acceptDamage()))
+  await withStore(directory, options, async (store) => void (await store.session<object>('cut').acceptDamage()))
   spoil(segmentsOf(directory.path, 'cut').at(-1) as string, '"type":"checkpoint"')
 }
 
@@ -304,7 +310,7 @@ const damages: Scenario = async (directory, options) => {
     [LIMITS, ids.filter((id) => id.includes('segment'))],
   ] as const) {
     await withStore(directory, { ...options, limits }, async (store) => {
-      for (const session of some.map((id) => store.session(id))) {
+      for (const session of some.map((id) => store.session<object>(id))) {
         const names = limits === LIMITS ? [...Array(20).keys()].map((i) => `x${i}`) : []
         for (const name of ['d1', 'd2', ...names, 'd3']) await session.append(said(name))
         await session.describe({ title: 'Written twice' })
@@ -314,10 +320,10 @@ const damages: Scenario = async (directory, options) => {
   }
   for (const [id, harm] of Object.entries(HARMS)) harm(segmentsOf(directory.path, id))
   await withStore(directory, options, async (store) => {
-    await store.session('the last message before another').append(said('d6'))
+    await store.session<object>('the last message before another').append(said('d6'))
     for (const id of ids.slice(2)) {
-      await store.session(id).acceptDamage()
-      await store.session(id).append(said('after'))
+      await store.session<object>(id).acceptDamage()
+      await store.session<object>(id).append(said('after'))
     }
   })
 }

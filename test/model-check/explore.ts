@@ -1,4 +1,5 @@
 /** Goes through every state that a protocol can reach, once, in the order of their distance: what it finds is as short as it can be. */
+import type { Line } from './journal.ts'
 import { initial, type Mutation, next, type State, type Wish, wrong } from './protocol.ts'
 import { SCENARIOS } from './scenarios.ts'
 
@@ -72,8 +73,9 @@ function stepsOf(path: Path): string[] {
 /** Shorter than JSON, as there are many. */
 function keyOf({ segments, processes, told, shown, excused, crashes, faults }: State): string {
   const lines = segments.map(({ first, lines: all, synced, lost, errors, named }) => {
-    const texts = all.map(({ kind, id, pos, state, carried, from }) => `${kind[0]}${kind[1]}${id}${pos}${from}${state}+${carried}`)
-    return `${first}${texts.join(';')}|${synced}|${lost}|${errors}${named ? 1 : 0}`
+    let text = `${first}`
+    for (const one of all) text += `${textOf(one)};`
+    return `${text}|${synced}|${lost}|${errors}${named ? 1 : 0}`
   })
   // Who has synced what matters only where a sync may fail, or has.
   const fails = faults > 0 || segments.some(({ errors }) => errors > 0)
@@ -83,4 +85,16 @@ function keyOf({ segments, processes, told, shown, excused, crashes, faults }: S
       : `${one.step}${one.wish}${one.order}|${one.segment}|${one.end}|${one.tries}|${one.carries}${one.over ? 1 : 0}|${fails ? `${one.seen}|${one.durable}` : ''}`,
   )
   return `${lines.join('/')} ${steps.join('/')} ${Object.entries(told).sort()} ${shown} ${excused} ${crashes}${faults}`
+}
+
+/** A line never changes, and is in all states that come later. */
+const texts = new WeakMap<Line, string>()
+
+function textOf(line: Line): string {
+  const known = texts.get(line)
+  if (known !== undefined) return known
+  const { kind, id, pos, state, carried, from } = line
+  const text = `${kind[0]}${kind[1]}${id}${pos}${from}${state}+${carried}`
+  texts.set(line, text)
+  return text
 }

@@ -1,7 +1,7 @@
 /** Holds what the real store shows against the naive one. */
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/record/record.ts'
-import type { StoredMessage } from '../../src/store/messages/stored-message.ts'
+import type { KeptMessage } from '../../src/store/messages/stored-message.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Naive, NaiveSession, Node } from './naive.ts'
 import type { Real } from './real.ts'
@@ -37,13 +37,13 @@ function shownOf(session: NaiveSession, nodes: readonly Node[]): Shown[] {
   }))
 }
 
-function shown(messages: readonly StoredMessage[]): Shown[] {
+function shown(messages: readonly KeptMessage[]): Shown[] {
   return messages.map(({ id, depth, replaced, message }) => ({ id, depth, replaced, message }))
 }
 
 /** All pages from one end, joined. */
-async function paged(session: Session, from: 'start' | 'end', limit: number): Promise<Shown[]> {
-  let all: StoredMessage[] = []
+async function paged(session: Session<JsonObject>, from: 'start' | 'end', limit: number): Promise<Shown[]> {
+  let all: KeptMessage[] = []
   for (;;) {
     const edge = from === 'start' ? all.at(-1)?.id : all[0]?.id
     const bound = edge === undefined ? { from } : from === 'start' ? { after: edge } : { before: edge }
@@ -84,7 +84,7 @@ export async function compareSession(naive: Naive, real: Real, via: number, id: 
     new Map([...model.snapshots].map(([name, node]) => [name, { messageCount: node?.depth ?? 0, current: node === model.head }])),
   )
   for (const node of model.nodes.values()) {
-    expect(shown([(await session.message(node.id)) as StoredMessage])).toEqual(shownOf(model, [node]))
+    expect(shown([(await session.message(node.id)) as KeptMessage])).toEqual(shownOf(model, [node]))
     const contents = model.contents.get(node.id) as readonly JsonObject[]
     if (contents.length > 1) expect((await session.revisions(node.id)).map(({ message }) => message)).toEqual(contents)
   }
@@ -103,7 +103,7 @@ export async function compareSession(naive: Naive, real: Real, via: number, id: 
 /** One page, with every choice of bounds. */
 export async function comparePage(
   model: NaiveSession,
-  session: Session,
+  session: Session<JsonObject>,
   options: { readonly limit: number; readonly before?: string; readonly after?: string; readonly from?: 'start' | 'end' },
 ): Promise<void> {
   const { limit, before, after, from = after === undefined ? 'end' : 'start' } = options

@@ -1,7 +1,7 @@
 /** Steps that append messages, give them other content, and move between them. */
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/record/record.ts'
-import type { Appended, AppendOptions } from '../../src/store/session.ts'
+import type { Appended, AppendOptions } from '../../src/store/messages/append.ts'
 import { comparePage, outcomeOf, pick } from './compare.ts'
 import type { Naive, NaiveSession, Node } from './naive.ts'
 import { change, kind, optionsOf, repeatOf, type Terms, type Where } from './step.ts'

@@ -1,4 +1,5 @@
 /** One store, opened twice: as two processes would, or twice on one memory. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import type { Clock } from '../../src/engine/clock.ts'
 import { openFilesEngine } from '../../src/engines/files/engine.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { openPostgresEngine } from '../../src/engines/postgres/engine.ts'
+import type { JsonObject } from '../../src/record/record.ts'
 import { sessionReducer } from '../../src/session/reducer.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
@@ -15,7 +17,7 @@ import { storeAddress } from '../store-address.ts'
 
 export interface Real {
   /** A session, through one of the two stores. */
-  session(via: number, id: string): Session
+  session(via: number, id: string): Session<JsonObject>
   store(via: number): Store
   /** Closes a store and opens it again, with nothing in memory. */
   reopen(via: number): Promise<void>
@@ -50,7 +52,7 @@ export async function openReal(kind: Kind): Promise<Real> {
   const store = (via: number): Store => stores[via % stores.length] as Store
   return {
     store,
-    session: (via, id) => store(via).session(id),
+    session: (via, id) => store(via).session<JsonObject>(id),
     reopen: async (via) => {
       // Closing the one memory would forget it; a store opened anew has forgotten enough.
       if (kind !== 'memory') await store(via).close()

@@ -24,6 +24,7 @@ export type Program =
   | 'runner'
   | 'eraser'
   | 'torturer'
+  | 'asker'
 
 export interface Ended {
   readonly code: number | null

@@ -8,6 +8,10 @@ export interface Mount {
   readonly directory: string
   /** Whether it may be written from now on. No file may be open for writing. */
   remount(mode: 'ro' | 'rw'): void
+  /** Unmounts it while programs have files open there: the directory is empty then. */
+  leave(): void
+  /** Mounts the same file system again. */
+  comeBack(): void
   /** Unmounts, even if something still has files open there, and removes what is left. */
   dispose(): void
 }
@@ -33,14 +37,58 @@ function mount(make: (directory: string, parent: string) => void): Mount {
   const directory = join(parent, 'mount')
   mkdirSync(directory)
   make(directory, parent)
+  // A second name keeps the file system alive while the first one is unmounted.
+  const kept = join(parent, 'kept')
+  const leave = (): void => run('umount', ['--lazy', directory])
+  let isThere = true
   return {
     directory,
     remount: (mode) => run('mount', ['-o', `remount,${mode}`, directory]),
+    leave: () => {
+      mkdirSync(kept, { recursive: true })
+      run('mount', ['--bind', directory, kept])
+      leave()
+      isThere = false
+    },
+    comeBack: () => {
+      run('mount', ['--bind', kept, directory])
+      run('umount', ['--lazy', kept])
+      isThere = true
+    },
     dispose: () => {
-      run('umount', ['--lazy', directory])
+      if (isThere) leave()
+      else run('umount', ['--lazy', kept])
       rmSync(parent, { recursive: true, force: true })
     },
   }
+}
+
+/** Whether a directory can be mounted at another path. */
+export function isMountAllowed(): boolean {
+  const parent = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  try {
+    mountDirectory(parent, parent).dispose()
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(parent, { recursive: true, force: true })
+  }
+}
+
+/** Mounts a directory at another path. There, `leave` shows the empty directory below it. */
+export function mountDirectory(content: string, path: string): Pick<Mount, 'leave' | 'comeBack' | 'dispose'> {
+  let isThere = false
+  const comeBack = (): void => {
+    run('mount', ['--bind', content, path])
+    isThere = true
+  }
+  const leave = (): void => {
+    run('umount', ['--lazy', path])
+    isThere = false
+  }
+  comeBack()
+  return { leave, comeBack, dispose: () => (isThere ? leave() : undefined) }
 }
 
 function run(program: string, words: readonly string[]): void {

@@ -68,10 +68,38 @@ test('a text made to be slow is not', () => {
     'sk-',
     'eyJeyJ.',
     '-----BEGIN A A A PRIVATE KEY-----\nAaaa: b\n',
+    '-eyJ',
+    '-eyJabcdefghi',
+    '-hft_',
+    '-sk-T3BlbkFJ',
+    '-glpat-abcdefghijklmnopq',
   ]) {
     redact(piece.repeat(20_000))
     redact(piece + 'A'.repeat(500_000))
     redact(piece + 'A1 \\n'.repeat(100_000))
   }
   expect(process.cpuUsage(begun).user / 1000).toBeLessThan(10_000)
+})
+
+test('headers that could be divided in many ways do not make a private key slow', () => {
+  const begun = process.cpuUsage()
+  redact(`-----BEGIN PRIVATE KEY-----\n${`Aaaa: ${'a '.repeat(34)}\n`.repeat(5)}`)
+  expect(process.cpuUsage(begun).user / 1000).toBeLessThan(1000)
+})
+
+test.each([
+  ['headers on lines of their own', 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123ABCD\n\n'],
+  ['a comment of several words', 'Version: GnuPG v2\nComment: made by hand\n\n'],
+  ['headers on one line', 'Proc-Type: 4,ENCRYPTED DEK-Info: AES-128-CBC,0123ABCD '],
+  ['headers of JSON inside a text', 'Proc-Type: 4,ENCRYPTED\\n\\n'],
+])('a private key with %s is redacted whole', (_, headers) => {
+  const [begin, ...rest] = secret('private key').split('\n')
+  const text = `before ${begin}\n${headers}${rest.join('\n')} after`
+  expect(redact(text)).toMatch(/^before \[redacted private key [0-9a-f]{12}\] after$/)
+})
+
+test('a token is found after others that only look like one', () => {
+  const one = secret('github token')
+  expect(redact(`ghp_short-glpat-x-sk-y ${one}`)).toMatch(/\[redacted github token/)
+  expect(redact(`-eyJ-sk-eyJ-${one}`)).toMatch(/\[redacted github token/)
 })

@@ -35,6 +35,8 @@ interface StartOptions {
   readonly main?: string
   /** The home of whoever runs it, where the key lies of a store that is no directory. */
   readonly home?: string
+  /** The hard limit of descriptors of the process. Node raises the soft limit to it. */
+  readonly descriptors?: number
 }
 
 interface Told {
@@ -64,9 +66,12 @@ export class ServerProcess {
   static async start(
     directory: string,
     words: readonly string[] = [],
-    { port = 0, lasting = false, main = MAIN, home }: StartOptions = {},
+    { port = 0, lasting = false, main = MAIN, home, descriptors }: StartOptions = {},
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [main, 'serve', '--json', '--store', directory, '--port', String(port), ...words], {
+    const command = [process.execPath, main, 'serve', '--json', '--store', directory, '--port', String(port), ...words]
+    // The shell becomes the server: it has the same process id.
+    const limited = descriptors === undefined ? command : ['sh', '-c', `ulimit -n ${descriptors} && exec "$@"`, 'sh', ...command]
+    const child = spawn(limited[0] as string, limited.slice(1), {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(home === undefined ? {} : { env: { ...process.env, HOME: home } }),
     })

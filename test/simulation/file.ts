@@ -21,7 +21,7 @@ export class SimulatedFile {
   links = 0
   readonly inode: number
   /** When it was created; 0 on a file system that does not record it. */
-  readonly bornMs: number
+  readonly createdMs: number
   parent: SimulatedDirectory | undefined
   readonly handles = new Set<Handle>()
   readonly #pageBytes: number
@@ -30,15 +30,17 @@ export class SimulatedFile {
   /** Both are of the same length, and zero where nothing was written. */
   #cache: Buffer = Buffer.alloc(0)
   #durable: Buffer = Buffer.alloc(0)
+  /** Grows with each change of the content that a program makes. */
+  changes = 0
   /** Grows with each change of what is on the platter. */
   writeBacks = 0
   readonly #dirty = new Set<number>()
   readonly #lost = new Set<number>()
 
-  constructor(pageBytes: number, inode = 1, bornMs = inode) {
+  constructor(pageBytes: number, inode = 1, createdMs = inode) {
     this.#pageBytes = pageBytes
     this.inode = inode
-    this.bornMs = bornMs
+    this.createdMs = createdMs
   }
 
   get size(): number {
@@ -51,6 +53,7 @@ export class SimulatedFile {
   }
 
   append(bytes: Uint8Array): void {
+    this.changes++
     if (bytes.length === 0) return
     const end = this.#size + bytes.length
     if (end > this.#cache.length) {
@@ -69,6 +72,7 @@ export class SimulatedFile {
 
   /** Only where there is something. */
   overwrite(offset: number, bytes: Uint8Array): void {
+    this.changes++
     const end = Math.min(offset + bytes.length, this.#size)
     if (end <= offset) return
     this.#cache.set(bytes.subarray(0, end - offset), offset)
@@ -80,6 +84,7 @@ export class SimulatedFile {
 
   /** Another program cuts the file. */
   cut(size: number): void {
+    this.changes++
     if (size >= this.#size) return
     this.#size = size
     this.#durableSize = Math.min(this.#durableSize, size)
@@ -91,6 +96,7 @@ export class SimulatedFile {
 
   /** Another program writes the file from its beginning. */
   rewrite(content: Uint8Array): void {
+    this.changes++
     this.#cache = Buffer.from(content)
     this.#durable = Buffer.from(content)
     this.#size = content.length

@@ -171,6 +171,6 @@ export class OpenFile implements DiskFile, Handle {
   }
 }
 
-export function statOf({ size, links, inode, bornMs }: SimulatedFile): FileStat {
-  return { size, links, inode, bornMs, device: 1 }
+export function statOf({ size, links, inode, createdMs, changes }: SimulatedFile): FileStat {
+  return { size, links, inode, createdMs, changedMs: changes, device: 1 }
 }

@@ -7,8 +7,11 @@ import type { Random } from './random.ts'
  * the writes that carry along what they left. What a seed has is picked from here, so a change of this list changes every seed.
  */
 export const TROUBLES = ['none', 'kills', 'power', 'power', 'sync', 'sync', 'calls', 'full', 'full', 'purge', 'carry', 'all'] as const
-/** `directories`: their syncs fail. Only if asked for: whoever has that trouble seldom comes to anything else. */
-export const SPECIAL_TROUBLES = ['directories'] as const
+/**
+ * Only if asked for. `directories`: their syncs fail, and a process that has this trouble seldom gets further. `shown`: processes die before they sync what
+ * they wrote, and the power often fails right after a reader was shown something.
+ */
+export const SPECIAL_TROUBLES = ['directories', 'shown'] as const
 export type Trouble = (typeof TROUBLES)[number] | (typeof SPECIAL_TROUBLES)[number]
 
 export interface Plan {
@@ -66,14 +69,14 @@ export function makePlan(random: Random, focus?: Trouble, troubles: readonly Tro
     pageBytes: random.pick([32, 64, 256]),
     capacity: full ? 6000 + random.int(10_000) : Number.POSITIVE_INFINITY,
     refillChance: full ? 0.002 : 0,
-    killChance: trouble === 'kills' || all ? random.pick([0.002, 0.01]) : 0,
+    killChance: trouble === 'kills' || all ? random.pick([0.002, 0.01]) : trouble === 'shown' ? 0.02 : 0,
     powerLosses: !rescued && (trouble === 'power' || trouble === 'sync' || trouble === 'directories' || all) ? random.int(3) : 0,
     powerLossChance: 0.003,
     powerLossAtEnd: rescued || (trouble !== 'none' && random.chance(0.6)),
     rescued,
     faults,
     rare: trouble === 'purge' ? 'often' : random.chance(0.4) ? 'sometimes' : 'never',
-    cutAfterReadChance: trouble === 'power' && random.chance(0.5) ? 0.1 : 0,
+    cutAfterReadChance: trouble === 'shown' ? 0.3 : trouble === 'power' && random.chance(0.5) ? 0.1 : 0,
     steps: 30_000,
   }
 }

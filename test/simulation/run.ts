@@ -264,7 +264,7 @@ class Run {
 
   async #purge(running: Running, journal: number): Promise<void> {
     const handle = running.engine.journal(journalNames(running.engine, this.#plan.journals)[journal] as string)
-    const work = (running.replicas[journal] as Replica<Seen>).beginAnew().then((first) => handle.purge(first))
+    const work = (running.replicas[journal] as Replica<Seen>).beginSegment().then((first) => handle.purge(first))
     await Promise.race([running.died, work.catch(() => undefined)])
   }
 

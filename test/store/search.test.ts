@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => store.close())
 
 async function append(session: string, ...messages: object[]): Promise<void> {
-  await store.session(session).append(messages)
+  await store.session<object>(session).append(messages)
 }
 
 async function hits(words: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> {
@@ -108,11 +108,11 @@ test('what a query could mean to SQLite is just text', async () => {
 })
 
 test('filters: session, role, tag, owner, time, kind, archived', async () => {
-  await store.create({ id: 'one', tags: ['t'], owner: 'ann' })
+  await store.create<object>({ id: 'one', tags: ['t'], owner: 'ann' })
   await append('one', { id: 'u', role: 'user', content: 'apple' }, { id: 'a', role: 'assistant', content: 'apple' })
   const between = new Date(now)
   await append('two', { id: 'x', role: 'user', content: 'apple' })
-  await store.session('two').describe({ title: 'apple pie', addTags: ['apple'] })
+  await store.session<object>('two').describe({ title: 'apple pie', addTags: ['apple'] })
   const messages = { kinds: ['message'] } as const
   expect((await found('apple', { ...messages, session: 'one' })).sort()).toEqual(['a', 'u'])
   expect((await found('apple', { role: 'user' })).sort()).toEqual(['u', 'x'])
@@ -125,14 +125,14 @@ test('filters: session, role, tag, owner, time, kind, archived', async () => {
   ])
   expect(await found('apple', { session: 'nowhere' })).toEqual([])
   expect(await found('apple', { limit: 1 })).toHaveLength(1)
-  await store.session('one').commit({ keep: 1 })
+  await store.session<object>('one').commit({ keep: 1 })
   expect(await found('apple', { archived: true })).toEqual(['u'])
   expect((await found('apple', { archived: false })).sort()).toEqual(['a', 'x'])
   await expect(store.search('a', { kinds: ['songs' as 'message'] })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
 })
 
 test('what is not on the branch is not found; it comes back with an undo', async () => {
-  const session = store.session('s')
+  const session = store.session<object>('s')
   await session.append({ content: 'first' }, { ids: ['first'] })
   await session.append({ content: 'wrong turn' }, { ids: ['wrong'] })
   expect(await found('wrong')).toEqual(['wrong'])
@@ -145,7 +145,7 @@ test('what is not on the branch is not found; it comes back with an undo', async
 })
 
 test('a message with other content is found by that, and shown with it', async () => {
-  const session = store.session('s')
+  const session = store.session<object>('s')
   await session.append([{ content: 'old words' }, { content: 'more' }], { ids: ['m', 'n'] })
   expect(await found('old')).toEqual(['m'])
   await session.replace('m', { content: 'new sentence' })
@@ -155,21 +155,21 @@ test('a message with other content is found by that, and shown with it', async (
 })
 
 test('a deleted session is not found; restored it is; begun anew, nothing of what it was', async () => {
-  const session = store.session('s')
+  const session = store.session<object>('s')
   await session.append({ content: 'needle' }, { ids: ['m'] })
   await session.delete()
   expect(await found('needle')).toEqual([])
   await session.restore()
   expect(await found('needle')).toEqual(['m'])
   await session.delete()
-  await store.create({ id: 's' })
+  await store.create<object>({ id: 's' })
   await session.append({ content: 'other' }, { ids: ['m'] })
   expect(await found('needle')).toEqual([])
   expect(await found('other')).toEqual(['m'])
 })
 
 test('in a fork, what it inherited is found too, and nothing that came later in its parent', async () => {
-  const parent = store.session('parent')
+  const parent = store.session<object>('parent')
   await parent.append({ content: 'shared needle' }, { ids: ['a'] })
   const fork = await parent.fork({ id: 'fork' })
   await parent.append({ content: 'needle of the parent' }, { ids: ['b'] })
@@ -184,13 +184,13 @@ test('in a fork, what it inherited is found too, and nothing that came later in 
 
 test('spaces do not find each other', async () => {
   await append('s', { id: 'a', content: 'needle' })
-  await store.in('other').session('s').append({ id: 'b', content: 'needle' })
+  await store.in('other').session<object>('s').append({ id: 'b', content: 'needle' })
   expect(await found('needle')).toEqual(['a'])
   expect((await store.in('other').search('needle')).hits.map(({ message }) => message)).toEqual(['b'])
 })
 
 test('summaries and memories are found, until they are retracted or others take their place', async () => {
-  const session = await store.create({ id: 'trip', owner: 'kim' })
+  const session = await store.create<object>({ id: 'trip', owner: 'kim' })
   await session.append([
     { role: 'user', content: 'Please plan a trip to Oslo. I prefer trains.' },
     { role: 'assistant', content: 'Booked the night train.' },
@@ -232,12 +232,12 @@ test('tool output is found up to a limit', async () => {
 test('stats count sessions, messages, tokens, tasks, usage and days', async () => {
   now = Date.UTC(2026, 2, 1)
   await append('a', { content: 'one' }, { content: 'two' })
-  await store.session('a').recordUsage({ model: 'm', inputTokens: 3, outputTokens: 4 })
-  await store.session('a').commit({ keep: 1 })
+  await store.session<object>('a').recordUsage({ model: 'm', inputTokens: 3, outputTokens: 4 })
+  await store.session<object>('a').commit({ keep: 1 })
   now = Date.UTC(2026, 2, 2)
   await append('b', { content: 'three' })
   await append('gone', { content: 'four' })
-  await store.session('gone').delete()
+  await store.session<object>('gone').delete()
   const { bytes, tokens, ...stats } = await store.stats()
   expect(bytes).toBeGreaterThan(500)
   expect(tokens).toBeGreaterThan(10)

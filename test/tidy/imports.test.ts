@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { findCycles } from './cycles.ts'
 import { checkImports } from './imports.ts'
 import { readSources } from './sources.ts'
 
@@ -6,7 +7,7 @@ function check(path: string, text: string): string[] {
   return checkImports([{ path, text }])
 }
 
-test('the sources keep the direction of imports, the pure rooms pure and the disk behind its door', () => {
+test('the sources keep the direction of imports, the pure modules pure and the disk behind its port', () => {
   const files = [...readSources('src', ['.ts']), ...readSources('web', ['.ts', '.tsx'])]
   expect(files.length).toBeGreaterThan(0)
   expect(checkImports(files)).toEqual([])
@@ -17,7 +18,7 @@ test.each([
   ['src/errors.ts', "import type { State } from './session/state.ts'", 'errors is below session'],
   ['src/engine/port.ts', "export { files } from '../engines/files/index.ts'", 'engine is below engines'],
   ['src/window/turns.ts', "const store = await import('../store/read.ts')", 'window is below store'],
-  ['src/session/fold.ts', "type Plan = import('../commit/plan.ts').Plan", 'session is below commit'],
+  ['src/session/apply.ts', "type Plan = import('../commit/plan.ts').Plan", 'session is below commit'],
   ['src/store/read.ts', "export * from '../server/routes.ts'", 'store is below server'],
   ['src/server/app.ts', "import { main } from '../cli/main.ts'", 'server is below cli'],
   ['src/cli/main.ts', "import { openStore } from '../index.ts'", 'cli is below index'],
@@ -30,8 +31,8 @@ test.each([
   ['src/store/read.ts', "import { fake } from '../../test/fake.ts'", 'not part of the package'],
   ['src/store/read.ts', "import { HoldfastError } from 'holdfast'", 'paths are relative'],
   ['src/store/read.ts', 'await import(path)', 'computed path'],
-  ['src/misplaced/read.ts', "import '../errors.ts'", 'which no layer names'],
-  ['src/store/read.ts', "import '../misplaced/read.ts'", 'no layer names the room "misplaced"'],
+  ['src/misplaced/read.ts', "import '../errors.ts'", 'which the order does not name'],
+  ['src/store/read.ts', "import '../misplaced/read.ts'", 'the order does not name the module "misplaced"'],
   ['web/app.ts', "import { openStore } from '../src/index.ts'", 'web sees the client only'],
   ['web/pages/list.tsx', "import { HoldfastError } from '../../src/errors.ts'", 'web sees the client only'],
   ['web/app.ts', "import { openStore } from 'holdfast'", 'web sees the client only'],
@@ -72,4 +73,25 @@ test.each([
   ['web/app.ts', "import { connect } from 'holdfast/client'; import { list } from './pages/list.ts'"],
 ])('%s may say: %s', (path, text) => {
   expect(check(path, text)).toEqual([])
+})
+
+test('no files import one another in a circle', () => {
+  const files = readSources('src', ['.ts', '.cts']).filter(({ path }) => !path.endsWith('.test.ts'))
+  expect(files.length).toBeGreaterThan(0)
+  expect(findCycles(files)).toEqual([])
+})
+
+test('a cycle is found through types, dynamic imports and other files', () => {
+  const files = [
+    { path: 'src/a.ts', text: "import type { B } from './b.ts'" },
+    { path: 'src/b.ts', text: "export const load = () => import('./deep/c.ts')" },
+    { path: 'src/deep/c.ts', text: "export * from '../a.ts'" },
+    { path: 'src/d.ts', text: "import { a } from './a.ts'" },
+    { path: 'src/e.ts', text: "import { f } from './f.ts'" },
+    { path: 'src/f.ts', text: "import { e } from './e.ts'" },
+  ]
+  expect(findCycles(files)).toEqual([
+    ['src/a.ts', 'src/b.ts', 'src/deep/c.ts'],
+    ['src/e.ts', 'src/f.ts'],
+  ])
 })

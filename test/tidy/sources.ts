@@ -34,8 +34,15 @@ function walk(start: string): string[] {
   })
 }
 
+/** Parsed once for all checks. */
+const trees = new Map<string, ts.SourceFile>()
+
 export function parse({ path, text }: SourceFile): ts.SourceFile {
-  return ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+  const known = trees.get(path)
+  if (known?.text === text) return known
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+  trees.set(path, tree)
+  return tree
 }
 
 /** Calls `visit` for every node below `node`, parents first. */

@@ -19,7 +19,7 @@ export interface FinalSession {
 export interface Case {
   readonly session: string
   readonly calls: readonly Call[]
-  /** Calls that purge every deleted session. */
+  /** Calls that purge every deleted session, or some of them. */
   readonly purges: readonly Call[]
   readonly final: FinalSession
   /** Where messages are now. */
@@ -54,8 +54,8 @@ export function caseOf(session: string, history: History, final: FinalSession): 
   const harms = harmsOf(history, session)
   return {
     ...{ session, calls, final, harms },
-    // A call that creates a session again purges all deleted sessions before it does so.
-    purges: of(history.calls, 'purge', 'recreate').filter(({ told }) => told !== 'refused'),
+    // A call that creates a session again purges all deleted sessions before it does so. One that was refused may have purged some of them before.
+    purges: of(history.calls, 'purge', 'recreate'),
     places: new Map(final.tags.map((tag, place) => [tag, place])),
     order: new Order(final.tags, harms),
     duties: dutiesOf(harms, history),

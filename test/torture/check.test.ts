@@ -1,7 +1,9 @@
 /** Every rule catches what was planted for it, and lets a history pass that is as it should be. */
 import { describe, expect, test } from 'vitest'
 import { check, type Final, type Rule } from './check.ts'
-import type { Call } from './history.ts'
+import type { Flip } from './flips.ts'
+import type { Strike } from './harms.ts'
+import { type Call, type End, NOTHING } from './history.ts'
 import { append, broken, call, conditional, describeAs, finalOf, never, read, S, sessionOf } from './planted.ts'
 import { shortest } from './shrink.ts'
 
@@ -35,7 +37,7 @@ describe('a history that is as it should be', () => {
       extracted: ['a1', 'b1'],
       title: 'one',
     })
-    expect(check({ calls, followed: [{ client: 'f', session: S, tags }], harms: [], strikes: [] }, final)).toEqual([])
+    expect(check({ ...NOTHING, calls, followed: [{ client: 'f', session: S, tags }] }, final)).toEqual([])
   })
 })
 
@@ -191,14 +193,70 @@ describe('a planted violation is told', () => {
   })
 })
 
+describe('the ends of processes', () => {
+  const rule: Rule = 'no process ends unless it was killed'
+  const end: End = { place: 'server-0', code: 134, signal: null, complaint: 'abort', isRefused: false, from: 10, to: 20 }
+  const unmounted: Strike = { kind: 'unmount', place: null, from: 15, to: 16 }
+
+  test('a process that aborts breaks a rule', () => {
+    expect(broken([], finalOf([]), { ends: [end] })).toEqual([rule])
+    expect(broken([], finalOf([]), { ends: [end], strikes: [unmounted] })).toEqual([rule])
+  })
+
+  test('a process may be refused at its start only while its store is out of reach', () => {
+    const refused = { ...end, code: 4, isRefused: true }
+    expect(broken([], finalOf([]), { ends: [refused], strikes: [unmounted] })).toEqual([])
+    expect(broken([], finalOf([]), { ends: [refused], strikes: [{ ...unmounted, from: 1, to: 2 }] })).toEqual([rule])
+    expect(broken([], finalOf([]), { ends: [refused], strikes: [{ ...unmounted, place: 'server-1' }] })).toEqual([rule])
+    expect(broken([], finalOf([]), { ends: [refused], strikes: [{ ...unmounted, kind: 'stop' }] })).toEqual([rule])
+  })
+
+  test('a file that is created in the empty directory of the store breaks a rule', () => {
+    expect(broken([], finalOf([]), { stray: ['holdfast.json was created'] })).toEqual(['nothing is written without the store'])
+  })
+})
+
+describe('lists of all sessions', () => {
+  const rule: Rule = 'lists are complete'
+  const MINUTE_US = 60_000_000
+  const list = (at: readonly [number, number], ...listed: string[]): Call => call('l', at, { kind: 'list', whole: true }, { listed })
+  const flip = (at: number, file: Flip['file'] = 'catalog'): Flip => ({ file, path: 'catalog.db.0', offset: 0, bit: 0, from: at, to: at })
+  const lacking = [...CALLS, list([7, 8])]
+
+  test('a list that lacks a session breaks a rule', () => {
+    expect(broken(lacking, finalOf(TAGS))).toEqual([rule])
+    expect(broken([...CALLS, list([7, 8], S)], finalOf(TAGS))).toEqual([])
+    expect(broken([...CALLS, list([7, 8], S, S)], finalOf(TAGS))).toEqual([rule])
+  })
+
+  test('a list may lack a session that is written at the same time, or may have been deleted', () => {
+    expect(broken([append('a', [1, 8], ['a1']), list([7, 9])], finalOf(['a1']))).toEqual([])
+    const removal = call('d', [6, 7], { kind: 'delete', session: S })
+    expect(broken([...CALLS, removal, list([7, 8])], finalOf(TAGS, { status: 'deleted' }))).toEqual([])
+  })
+
+  test('within a minute after a flip of the catalog, a list or a search may lack rows, and repeats none', () => {
+    const late = [...CALLS, list([MINUTE_US + 7, MINUTE_US + 8])]
+    expect(broken(lacking, finalOf(TAGS), { flips: [flip(7)] })).toEqual([])
+    expect(broken(late, finalOf(TAGS), { flips: [flip(8)] })).toEqual([])
+    expect(broken(late, finalOf(TAGS), { flips: [flip(6)] })).toEqual([rule])
+    expect(broken(lacking, finalOf(TAGS), { flips: [flip(9)] })).toEqual([rule])
+    expect(broken(lacking, finalOf(TAGS), { flips: [flip(7, 'feed')] })).toEqual([rule])
+    expect(broken([...CALLS, list([7, 8], S, S)], finalOf(TAGS), { flips: [flip(7)] })).toEqual([rule])
+    const search = (hits: number): Call => call('l', [7, 8], { kind: 'search', session: S, tag: 'a1' }, { hits })
+    expect(broken([...CALLS, search(0)], finalOf(TAGS), { flips: [flip(7, 'catalog log')] })).toEqual([])
+    expect(broken([...CALLS, search(2)], finalOf(TAGS), { flips: [flip(7)] })).toEqual(['searches find'])
+  })
+})
+
 test('the shortest history that shows a violation has the two calls that contradict each other', () => {
   const others = Array.from({ length: 200 }, (_, i) => append('o', [10 + i, 10.5 + i], [`o${i}`]))
   const stale = read('r', [300, 301], ['a1'])
   const calls = [...CALLS, ...others, stale]
   const final = finalOf([...TAGS, ...others.flatMap((one) => ('tags' in one ? one.tags : []))])
-  const [violation] = check({ calls, followed: [], harms: [], strikes: [] }, final)
+  const [violation] = check({ ...NOTHING, calls }, final)
   expect(violation?.rule).toBe('reads never go backwards')
-  const found = shortest({ calls, followed: [], harms: [], strikes: [] }, final, violation as NonNullable<typeof violation>)
+  const found = shortest({ ...NOTHING, calls }, final, violation as NonNullable<typeof violation>)
   expect(found).toHaveLength(2)
   expect(found).toContain(stale)
 })

@@ -52,8 +52,11 @@ const STORE_RULES = {
   'extracted by one session': extractedByOne,
   'followers miss nothing': followers,
   'searches find': searches,
+  'lists are complete': lists,
   'no false alarms': (history, { damage }) => noFalseAlarms(history, damage),
   'catalog equals rebuild': (_, { catalog }) => catalog.map((what) => ({ session: '', what })),
+  'no process ends unless it was killed': ends,
+  'nothing is written without the store': ({ stray }) => stray.map((what) => ({ session: '', what })),
   'every summary is made': (_, { unfinished }) => unfinished.map((what) => ({ session: '', what })),
 } as const satisfies Record<string, (history: History, final: Final) => Iterable<Told>>
 
@@ -277,8 +280,52 @@ function* searches(history: History, { sessions }: Final): Generator<Told> {
     // While it is harmed, a session is searched as far as it is known.
     if (harmsOf(history, call.session).some(({ from }) => from < call.ended)) continue
     const hits = call.hits ?? 0
+    if (hits === 0 && mayLackRows(history, call)) continue
     if (hits > 1 || (hits === 0 && (acknowledged.get(call.tag) ?? Number.POSITIVE_INFINITY) < call.begun))
       yield { session: call.session, what: `${nameOf(call)} found ${call.tag} ${hits} times` }
+  }
+}
+
+/** A list of all sessions has each one that was written to before it began, unless somebody may have deleted or harmed it. */
+function* lists(history: History): Generator<Told> {
+  const { calls } = history
+  const known = new Map<string, Call>()
+  for (const call of of(calls, 'append', 'describe', 'import').filter(({ told }) => told === 'ok')) {
+    const other = known.get(call.session)
+    if (other === undefined || call.ended < other.ended) known.set(call.session, call)
+  }
+  const changing = of(calls, 'delete', 'recreate').filter(({ told }) => told !== 'refused')
+  for (const call of of(calls, 'list')) {
+    if (call.told !== 'ok' || call.listed === undefined) continue
+    for (const id of twice(call.listed)) yield { session: id, what: `${nameOf(call)} listed it twice` }
+    if (mayLackRows(history, call)) continue
+    const listed = new Set(call.listed)
+    for (const [session, by] of known) {
+      if (by.ended >= call.begun || listed.has(session)) continue
+      const isDeleted = changing.some((other) => other.session === session && other.begun < call.ended)
+      const isHarmed = harmsOf(history, session).some(({ from }) => from < call.ended)
+      if (!isDeleted && !isHarmed) yield { session, what: `${nameOf(call)} did not list it, although ${nameOf(by)} had written to it` }
+    }
+  }
+}
+
+/** A check finds rows and words that an answer should have had. There is one in each minute. */
+export const REPAIRED_US = 60_000_000
+
+/** Whether a bit of the catalog was flipped shortly before an answer: it may lack rows, and has no wrong ones. */
+function mayLackRows({ flips }: History, { begun, ended }: Call): boolean {
+  return flips.some(({ file, from, to }) => file.startsWith('catalog') && from < ended && to > begun - REPAIRED_US)
+}
+
+/** Troubles because of which a process may be refused the store when it starts. */
+const UNREACHABLE: readonly string[] = ['fault', 'unmount', 'kill database', 'cut', 'reset', 'slow']
+
+function* ends({ ends: all, strikes }: History): Generator<Told> {
+  for (const { place, code, signal, complaint, isRefused, from, to } of all) {
+    const isStruck = strikes.some(
+      (strike) => UNREACHABLE.includes(strike.kind) && (strike.place ?? place) === place && strike.from <= to && strike.to >= from,
+    )
+    if (!(isRefused && isStruck)) yield { session: '', what: `${place} ended with ${code ?? signal}: ${complaint}` }
   }
 }
 

@@ -2,6 +2,7 @@
  * One client of a tortured store, as a process of its own: it makes calls that a seed decides, writes down each and its answer, and repeats what it is
  * not sure of under the same key, until somebody tells. When it is killed, its next life goes on with what was open.
  */
+import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../../src/client/index.ts'
 import { Worker } from '../../src/commit/worker.ts'
@@ -45,8 +46,12 @@ export interface ClientOptions {
   /** How wrong its clock is. */
   readonly skewMs: number
   readonly leaseMs: number
+  /** How many descriptors it may have. Undefined: as many as the driver. */
+  readonly descriptors?: number | undefined
   /** Where the driver writes down what it harms. */
   readonly harms: string
+  /** Where the files of the store are, also while it is unmounted; empty if it has none. */
+  readonly copied: string
   /** Where copies of the store are made. */
   readonly copies: string
 }
@@ -60,7 +65,8 @@ const COPY_MS = 3000
 const COMPARED = 3
 
 export async function runClient(options: ClientOptions, done: Promise<void>): Promise<void> {
-  const { name, role, store: address, servers, skewMs } = options
+  const { name, role, store: address, servers, skewMs, descriptors } = options
+  if (descriptors !== undefined) limitDescriptors(descriptors)
   const random = new Random(options.seed)
   const over = new AbortController()
   void done.then(() => over.abort())
@@ -97,6 +103,13 @@ export async function runClient(options: ClientOptions, done: Promise<void>): Pr
   }
   history.close()
   await local?.close()
+}
+
+/** Not before its modules are loaded: Node opens the files of many modules at once, and ends if it gets no descriptor for one. */
+function limitDescriptors(descriptors: number): void {
+  const { error, status, stderr } = spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${descriptors}:${descriptors}`])
+  if (error !== undefined) throw error
+  if (status !== 0) throw new Error(`prlimit ended with ${status}: ${stderr.toString()}`)
 }
 
 /** A store may be out of reach when a client begins: whoever runs one starts it again. */
@@ -167,14 +180,14 @@ class Client {
   }
 
   #perform(number: number, wanted: Wish): Promise<Answer> {
-    const { name, begun, store, copies } = this.#options
+    const { name, begun, copied, copies } = this.#options
     if (wanted.kind === 'doctor') return doctorOf(this.#opened)
     if (wanted.kind === 'import') return importWish(this.#opened, wanted)
     if (wanted.kind !== 'copy') return perform(this.#opened.any(), wanted, `${name}#${number}`)
     const now = generationAt(begun)
     const recent = Array.from({ length: Math.min(COMPARED, now + 1) }, (_, i) => now - i)
     return copyAndVerify(
-      store,
+      copied,
       copies,
       recent.flatMap((generation) => sessionsOf(generation).talks),
     )

@@ -1,6 +1,8 @@
 /** Every rule about harmed sessions catches what was planted for it, and accepts a history in which Holdfast did everything right. */
 import { describe, expect, test } from 'vitest'
+import { journalName } from '../../src/engine/names.ts'
 import type { Rule } from './check.ts'
+import type { Flip } from './flips.ts'
 import type { Harm, Strike } from './harms.ts'
 import type { Call, Extent, Wish } from './history.ts'
 import { append, broken, call, finalOf, never, read, S } from './planted.ts'
@@ -181,4 +183,20 @@ test('a call without an answer may have been carried out before the harm', () =>
   const open = append('b', s(5, never / 1_000_000), ['b1'], { told: 'unknown' })
   const harm = harmAt([10, 10.1], { before: ['a1', 'a2', 'b1'], lost: ['a2', 'b1'] })
   expect(broken([...NOTICED, open], finalOf(['a1']), { harms: [harm] })).toEqual([])
+})
+
+test('a flipped bit in the watermarks of a session ends the duty to report a loss, and one in those of others does not', () => {
+  const calls = [...WRITTEN, look([11, 12], ['a1'])]
+  const flip = (path: string, at: number): Flip => ({
+    ...{ file: 'watermarks', path, offset: 0, bit: 0 },
+    from: at * 1_000_000,
+    to: at * 1_000_000,
+  })
+  const shard = journalName('default', S).split('/')[1]
+  const isReported = (...flips: Flip[]): boolean => broken(calls, finalOf(['a1']), { harms: [CUT], flips }).length > 0
+  expect(isReported()).toBe(true)
+  expect(isReported(flip(`watermarks/${shard}.u`, 8))).toBe(false)
+  expect(isReported(flip(`watermarks/${shard}.u`, 0.5))).toBe(true)
+  expect(isReported(flip(`watermarks/${shard}.u`, 13))).toBe(true)
+  expect(isReported(flip('watermarks/zz.u', 8))).toBe(true)
 })

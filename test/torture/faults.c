@@ -4,6 +4,7 @@
  *
  *   0 faults   a set of bits, below          8  skew    milliseconds to add to the wall clock
  *   4 every    one call in so many fails    16  counts  of each fault that happened, in the order of the bits
+ *  36 held     syncs wait                   40  lies    syncs of files succeed and do nothing
  *
  * It also writes down what each sync has made safe, a line each, so that the driver can take away the rest as a power cut would:
  *
@@ -11,7 +12,6 @@
  *   D path TAB name TAB …       the names in a directory
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -32,6 +33,7 @@ struct page {
   volatile uint32_t faults, every;
   volatile int64_t skew_ms;
   volatile uint32_t counts[KINDS];
+  volatile uint32_t held, lies;
 };
 
 static struct page *page;
@@ -54,14 +56,24 @@ __attribute__((constructor)) static void begin(void) {
   if (log != NULL) syncs = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
+static const char *const parts[] = {"/sessions", "/watermarks", "/feed", "/holdfast.json", "/catalog.db", NULL};
+
 /* Where a file of the store lies, or 0 if it is none. */
 static int path_of(int fd, char *target, size_t size) {
   char name[64];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(name, target, size - 1);
-  if (length < (ssize_t)store_length || strncmp(target, store, store_length) != 0) return 0;
+  if (length < 0) return 0;
   target[length] = 0;
-  return 1;
+  if (strncmp(target, store, store_length) == 0) return 1;
+  /* While the store is unmounted, the path of a file that is still open there begins at the store. */
+  for (const char *const *part = parts; *part != NULL; part++) {
+    if (strncmp(target, *part, strlen(*part)) != 0 || store_length + (size_t)length >= size) continue;
+    memmove(target + store_length, target, (size_t)length + 1);
+    memcpy(target, store, store_length);
+    return 1;
+  }
+  return 0;
 }
 
 /* Whether this call is one that fails in this way. */
@@ -114,6 +126,27 @@ ssize_t pread64(int fd, void *bytes, size_t length, off64_t at) {
   return REAL(pread64)(fd, bytes, length, at);
 }
 
+/* The names in an open directory. It may be the last file that this process can have open, and its path may lead elsewhere by now. */
+static void write_names(FILE *out, int fd) {
+  struct entry {
+    uint64_t inode;
+    int64_t next;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+  };
+  _Alignas(8) char bytes[32768];
+  lseek(fd, 0, SEEK_SET);
+  for (long read; (read = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0;) {
+    for (long at = 0; at < read;) {
+      struct entry *entry = (struct entry *)(bytes + at);
+      fprintf(out, "\t%s", entry->name);
+      at += entry->length;
+    }
+  }
+  lseek(fd, 0, SEEK_SET);
+}
+
 /* What a sync that begins now will make safe; NULL if that is of no interest. */
 static char *safe(int fd) {
   char path[4096];
@@ -125,9 +158,7 @@ static char *safe(int fd) {
   FILE *out = open_memstream(&line, &length);
   if (S_ISDIR(now.stx_mode)) {
     fprintf(out, "D %s", path);
-    DIR *directory = opendir(path);
-    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) fprintf(out, "\t%s", entry->d_name);
-    if (directory != NULL) closedir(directory);
+    write_names(out, fd);
     fputc('\n', out);
   } else {
     long long birth = now.stx_btime.tv_sec * 1000000000LL + now.stx_btime.tv_nsec;
@@ -149,14 +180,26 @@ static int synced(int result, char *line) {
   return result;
 }
 
+/* A sync waits for as long as syncs are held. */
+static void wait_for(int fd) {
+  char path[4096];
+  if (page == NULL || !path_of(fd, path, sizeof path)) return;
+  while (page->held != 0) usleep(2000);
+}
+
+/* The planted bug is one of fdatasync, with which the engine syncs files. Directories are synced with fsync. */
 int fdatasync(int fd) {
+  char path[4096];
+  if (page != NULL && page->lies != 0 && path_of(fd, path, sizeof path)) return 0;
   if (hits(SYNC_EIO, fd)) return fail(EIO);
+  wait_for(fd);
   char *line = safe(fd);
   return synced(REAL(fdatasync)(fd), line);
 }
 
 int fsync(int fd) {
   if (hits(SYNC_EIO, fd)) return fail(EIO);
+  wait_for(fd);
   char *line = safe(fd);
   return synced(REAL(fsync)(fd), line);
 }

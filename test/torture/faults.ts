@@ -2,14 +2,13 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-
-/** In the order of the bits in `faults.c`. */
-const FAULTS = ['full disk', 'failing write', 'short write', 'failing sync', 'failing read'] as const
-export type Fault = (typeof FAULTS)[number]
+import { FAULTS, type Fault } from './fault-kinds.ts'
 
 const PAGE_BYTES = 4096
 const SKEW_AT = 8
 const COUNTS_AT = 16
+const HELD_AT = COUNTS_AT + 4 * FAULTS.length
+const LIES_AT = HELD_AT + 4
 
 /** The library, compiled by whatever compiler there is; or why there is none. */
 export function buildLibrary(directory: string): { readonly library?: string; readonly reason?: string } {
@@ -45,6 +44,22 @@ export class FaultPage {
     words.writeUInt32LE(fault === undefined ? 0 : 1 << FAULTS.indexOf(fault), 0)
     words.writeUInt32LE(every, 4)
     writeSync(this.#fd, words, 0, 8, 0)
+  }
+
+  /** From now on, or no longer, each sync waits. */
+  holdSyncs(isHeld: boolean): void {
+    this.#setFlag(HELD_AT, isHeld)
+  }
+
+  /** Plants the bug that each sync of a file is acknowledged and nothing is synced. */
+  lieAboutSyncs(): void {
+    this.#setFlag(LIES_AT, true)
+  }
+
+  #setFlag(at: number, isSet: boolean): void {
+    const word = Buffer.alloc(4)
+    word.writeUInt32LE(isSet ? 1 : 0)
+    writeSync(this.#fd, word, 0, 4, at)
   }
 
   jump(skewMs: number): void {

@@ -1,6 +1,8 @@
 /** What a store holds once everybody is done, as somebody sees it who opens it now; and whether what is derived agrees with it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { checkFile } from '../../src/catalog/sqlite/check.ts'
+import { currentFile } from '../../src/catalog/sqlite/file.ts'
 import { Worker } from '../../src/commit/worker.ts'
 import { doctor } from '../../src/doctor/doctor.ts'
 import { HoldfastError } from '../../src/errors.ts'
@@ -9,8 +11,8 @@ import type { Store } from '../../src/store/store.ts'
 import { answersOf } from '../catalog/answers.ts'
 import { Random } from '../simulation/random.ts'
 import type { FinalSession } from './case.ts'
-import { type Final, GONE } from './check.ts'
-import type { Found } from './history.ts'
+import { type Final, GONE, REPAIRED_US } from './check.ts'
+import { type Found, type History, nowUs } from './history.ts'
 import { damageIn } from './looking.ts'
 import { tagOf } from './sessions.ts'
 import { SlowModel } from './slow-model.ts'
@@ -19,16 +21,27 @@ import { readAll } from './wishes.ts'
 /** Long enough for a search to read the end of every session. */
 const LAG_MS = 30_000
 const LAG_POLL_MS = 50
+const REPAIR_POLL_MS = 200
 
 /**
  * Looks at the catalog before it looks at anything else: nothing but the catalog itself may bring it up to date. But for sessions that were `harmed`: it does not know of
  * that before somebody writes to them, or reads all of them.
  */
-export async function finalOf(store: Store, leaseMs: number, harmed: readonly string[] = []): Promise<Final> {
+export async function finalOf(
+  store: Store,
+  {
+    leaseMs,
+    directory,
+    history: { harms, flips },
+  }: { readonly leaseMs: number; readonly directory: string | undefined; readonly history: History },
+): Promise<Final> {
+  const flipped = Math.max(...flips.filter(({ file }) => file.startsWith('catalog')).map(({ to }) => to))
+  const broken = directory === undefined ? [] : await brokenAfter(store, directory, flipped + REPAIRED_US)
+  const harmed = new Set(harms.map(({ session }) => session))
   for (const id of harmed) await touch(store, id)
   const worker = new Worker(store, { model: new SlowModel(new Random(1)), leaseMs, attempts: 10_000 })
   await worker.drain()
-  const catalog = await compareCatalogs(store)
+  const catalog = [...broken, ...(await compareCatalogs(store))]
   // As often as a memory says that it comes from a message.
   const sources = new Map<string, string[]>()
   for (const memory of await store.memories()) {
@@ -59,6 +72,19 @@ export async function finalOf(store: Store, leaseMs: number, harmed: readonly st
     }
   }
   return { sessions, catalog, damage: [...unreadable, ...(await damageIn(store))], unfinished }
+}
+
+/** What is still wrong in the file of the catalog at this moment, after a bit was flipped in it. Until then, whoever asks it questions may repair it. */
+async function brokenAfter(store: Store, directory: string, until: number): Promise<string[]> {
+  for (;;) {
+    const isLate = nowUs() > until
+    await store.list({ limit: 1 })
+    const file = await currentFile(directory)
+    const fault = file === undefined ? undefined : await checkFile(file)
+    if (fault === undefined) return []
+    if (isLate) return [`a minute after the last flip, the catalog is broken: ${fault}`]
+    await sleep(REPAIR_POLL_MS)
+  }
 }
 
 async function touch(store: Store, id: string): Promise<void> {

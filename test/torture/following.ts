@@ -26,6 +26,10 @@ export async function follow(opened: Opened, history: HistoryFile, begun: number
     for (const old of [...following.keys()].slice(0, -FOLLOWED)) if (await isAtEnd(opened, history, old)) following.get(old)?.abort()
     await sleep(POLL_MS)
   }
+  // A call may be repeated for so long that it succeeds after its session was followed to its end.
+  for (const [session, ending] of following) {
+    if (ending.signal.aborted && !(await isAtEnd(opened, history, session))) following.set(session, begin(opened, history, session))
+  }
   for (const [session, ending] of following) {
     // What it still lacks by then is for the rules to judge.
     for (const until = nowUs() + LAST_US; nowUs() < until && !(await isAtEnd(opened, history, session)); ) await sleep(POLL_MS)

@@ -1,21 +1,33 @@
 /** What a tortured store stands on: a directory, a PostgreSQL server of its own that can be killed, or one of somebody else, to which only the ways can be cut. */
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../../src/store/open-store.ts'
 import { type BreakableWay, startProxy } from '../postgres/proxy.ts'
 import { type PostgresServer, startServer, stopProcess } from '../postgres/server.ts'
+import { isMountAllowed, mountDirectory } from '../processes/mount.ts'
 
 export interface Ground {
   /** The store as nothing stands in the way of it. */
   readonly store: string
   /** The directory of it, if it is one. */
   readonly directory: string | undefined
+  /** Where the files of that directory are, also while it is unmounted. */
+  readonly content: string | undefined
+  /** Unmounts the store, and mounts it again. Undefined if it is not mounted. */
+  readonly mount: StoreMount | undefined
   /** Ways to the store that can be cut; every process takes one of them. */
   readonly ways: readonly BreakableWay[]
   /** Kills the database and starts it again; undefined if there is none, or none of ours. */
   readonly killDatabase: (() => Promise<void>) | undefined
   close(): Promise<void>
+}
+
+interface StoreMount {
+  /** Unmounts the store while processes have files open there: they can still use those. */
+  leave(): void
+  /** Mounts it again. Returns the names that were created in the empty directory. */
+  comeBack(): string[]
 }
 
 /** Each has a part of the processes: while one is cut, others go on. */
@@ -26,7 +38,19 @@ export async function groundOf(where: string, home: string): Promise<Ground> {
   if (/^postgres(?:ql)?:\/\//.test(where)) return { ...(await database(where)), killDatabase: undefined }
   const store = where === 'files' ? join(home, 'store') : where
   mkdirSync(store, { recursive: true })
-  return { store, directory: store, ways: [], killDatabase: undefined, close: () => Promise.resolve() }
+  const ground = { store, directory: store, ways: [], killDatabase: undefined }
+  // The directory of somebody else stays where it is.
+  if (where !== 'files' || !isMountAllowed()) return { ...ground, content: store, mount: undefined, close: () => Promise.resolve() }
+  const content = join(home, 'disk')
+  mkdirSync(content)
+  const mounted = mountDirectory(content, store)
+  const comeBack = (): string[] => {
+    const names = readdirSync(store)
+    mounted.comeBack()
+    return names
+  }
+  const close = async (): Promise<void> => mounted.dispose()
+  return { ...ground, content, mount: { leave: mounted.leave, comeBack }, close }
 }
 
 async function ownDatabase(home: string): Promise<Ground> {
@@ -63,6 +87,8 @@ async function database(url: string): Promise<Ground> {
   return {
     store: url,
     directory: undefined,
+    content: undefined,
+    mount: undefined,
     ways,
     killDatabase: undefined,
     close: async () => {

@@ -2,6 +2,7 @@
  * Harm that was done to the bytes of a session on purpose, what it took, and which order of messages clients may see since. Pure: the driver does the
  * harm and writes it down (`harm-files.ts`), and `damage-rules.ts` says what clients must have been told.
  */
+import { journalName } from '../../src/engine/names.ts'
 import { type Call, digestsOf, type History } from './history.ts'
 
 /** `swapped` is put right again; everything else stays as it is until somebody accepts it. */
@@ -53,11 +54,13 @@ export function harmsOf({ harms }: Pick<History, 'harms'>, session: string): Har
 /**
  * Until when a harm must be reported; undefined if it need not be. It must be if it took something whose watermark was written by then: of a call that was answered two
  * seconds before, by a process that nothing happened to from the making of that call up to two seconds after its answer. A power cut may take every watermark of
- * the time before it, so the duty ends there, unless the journal itself says by then that the loss was accepted.
+ * the time before it, so the duty ends there, unless the journal itself says by then that the loss was accepted. A flipped bit may do the same to the
+ * watermarks of the sessions in its file.
  */
-function dutyOf(harm: Harm, { calls, strikes }: Pick<History, 'calls' | 'strikes'>): number | undefined {
+function dutyOf(harm: Harm, { calls, strikes, flips }: Pick<History, 'calls' | 'strikes' | 'flips'>): number | undefined {
   const taken = new Set(harm.kind === 'swapped' ? harm.before : [...harm.lost, ...harm.titles])
-  const cuts = strikes.filter(({ kind }) => kind === 'power cut')
+  const shard = `watermarks/${journalName('default', harm.session).split('/')[1]}.`
+  const cuts = [...strikes.filter(({ kind }) => kind === 'power cut'), ...flips.filter(({ path }) => path.startsWith(shard))]
   const isMarked = calls.some((call) => {
     if (!('session' in call) || call.session !== harm.session || call.told !== 'ok' || call.ended > harm.from - MARKED_US) return false
     const isTaken = call.kind === 'append' ? call.tags.some((tag) => taken.has(tag)) : call.kind === 'describe' && taken.has(call.title)
@@ -68,7 +71,7 @@ function dutyOf(harm: Harm, { calls, strikes }: Pick<History, 'calls' | 'strikes
   return acceptanceOf(harm, calls).to < cut ? Number.POSITIVE_INFINITY : cut
 }
 
-export function dutiesOf(harms: readonly Harm[], history: Pick<History, 'calls' | 'strikes'>): Map<Harm, number> {
+export function dutiesOf(harms: readonly Harm[], history: Pick<History, 'calls' | 'strikes' | 'flips'>): Map<Harm, number> {
   return new Map(
     harms.flatMap((harm) => {
       const duty = dutyOf(harm, history)

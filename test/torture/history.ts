@@ -7,6 +7,7 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import type { Flip } from './flips.ts'
 import type { Harm, Strike } from './harms.ts'
 
 /** Of a condition: the version that the session must still have, and the last message that was seen under it. */
@@ -28,7 +29,8 @@ export type Wish =
   | { readonly kind: 'fork'; readonly session: string; readonly child: string }
   | { readonly kind: 'import'; readonly session: string; readonly tags: readonly string[] }
   | { readonly kind: 'read'; readonly session: string }
-  | { readonly kind: 'list' }
+  /** The last sessions, or all of them. */
+  | { readonly kind: 'list'; readonly whole?: true }
   | { readonly kind: 'search'; readonly session: string; readonly tag: string }
   | { readonly kind: 'doctor' }
   /** Lets a session continue without what a harm took. */
@@ -67,6 +69,8 @@ export interface Answer {
   readonly archive?: number
   /** Of whatever looks. */
   readonly seen?: readonly Extent[]
+  /** Of a list of all sessions: their ids. */
+  readonly listed?: readonly string[]
   /** Of a search: how many hits there were. */
   readonly hits?: number
   /** Of the doctor, and of a copy. */
@@ -86,6 +90,18 @@ interface Followed {
   readonly resets?: number
 }
 
+/** A process that ended although its driver had neither killed it nor asked it to end. */
+export interface End {
+  readonly place: string
+  readonly code: number | null
+  readonly signal: string | null
+  readonly complaint: string
+  /** It was refused the store when it started, and may be started again. */
+  readonly isRefused: boolean
+  readonly from: number
+  readonly to: number
+}
+
 export interface History {
   readonly calls: readonly Call[]
   readonly followed: readonly Followed[]
@@ -93,7 +109,15 @@ export interface History {
   readonly harms: readonly Harm[]
   /** What was done to its processes. */
   readonly strikes: readonly Strike[]
+  /** What was done to derived files of the store. */
+  readonly flips: readonly Flip[]
+  readonly ends: readonly End[]
+  /** Names that processes created where the store was not mounted. */
+  readonly stray: readonly string[]
 }
+
+/** A history in which nothing happened. */
+export const NOTHING: History = { calls: [], followed: [], harms: [], strikes: [], flips: [], ends: [], stray: [] }
 
 type Line =
   | { readonly call: number; readonly at: number; readonly wish: Wish }

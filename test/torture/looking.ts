@@ -1,8 +1,9 @@
 /** What only somebody who has opened the store himself can do: looking at its bytes, and importing. */
-import type { StoreApi } from '../../src/client/api.ts'
+
 import { doctor } from '../../src/doctor/doctor.ts'
 import { bytesSource } from '../../src/formats/bytes.ts'
 import type { Importer } from '../../src/formats/item.ts'
+import type { StoreApi } from '../../src/store/api/store-api.ts'
 import type { Store } from '../../src/store/store.ts'
 import { importInto } from '../../src/transfer/import/import.ts'
 import type { Answer, Found, Wish } from './history.ts'
@@ -20,7 +21,7 @@ export async function doctorOf({ local }: Opened): Promise<Answer> {
 
 export async function damageIn(store: Store): Promise<Found[]> {
   const damage: Found[] = []
-  for await (const { severity, kind, session_id: session, segment, offset } of doctor(store)) {
+  for await (const { severity, kind, session, segment, offset } of doctor(store)) {
     if (severity === 'damage') damage.push({ session: session ?? '', what: `${kind} at ${segment}+${offset}` })
   }
   return damage

@@ -1,7 +1,7 @@
 /** Builds small histories and the ends of stores by hand, so that tests can plant what a rule must catch. */
 import type { FinalSession } from './case.ts'
 import { check, type Final, type Rule } from './check.ts'
-import { type Answer, type Call, digestOf, type Extent, type History, type Wish } from './history.ts'
+import { type Answer, type Call, digestOf, type Extent, type History, NOTHING, type Wish } from './history.ts'
 
 /** The session of all calls that do not name one. */
 export const S = 's'
@@ -35,5 +35,5 @@ export function finalOf(tags: string[], over: Partial<FinalSession> = {}, store:
 
 /** The rules that a history breaks, each once. */
 export function broken(calls: readonly Call[], final: Final, rest: Partial<History> = {}): Rule[] {
-  return [...new Set(check({ followed: [], harms: [], strikes: [], ...rest, calls }, final).map(({ rule }) => rule))]
+  return [...new Set(check({ ...NOTHING, ...rest, calls }, final).map(({ rule }) => rule))]
 }

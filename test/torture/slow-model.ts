@@ -1,7 +1,7 @@
 /** A model that takes a moment, so that its worker can be killed while it waits, and that makes one memory of every message that it may extract from. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SummaryRequest } from '../../src/commit/model.ts'
-import { StubModel } from '../commit/fixtures.ts'
+import { StubModel } from '../commit/stub-model.ts'
 import type { Random } from '../simulation/random.ts'
 
 export class SlowModel extends StubModel {

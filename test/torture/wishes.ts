@@ -1,7 +1,9 @@
 /** What clients want of a store, as a seed decides, and how each wish is carried out by whatever store or server there is. */
-import type { SessionApi, StoreApi } from '../../src/client/api.ts'
+
 import { HoldfastError } from '../../src/errors.ts'
 import { LIMITS } from '../../src/record/limits.ts'
+import type { SessionApi } from '../../src/store/api/session-api.ts'
+import type { StoreApi } from '../../src/store/api/store-api.ts'
 import type { DamagedPlace } from '../../src/store/damage/damage.ts'
 import type { Random } from '../simulation/random.ts'
 import type { Role } from './client.ts'
@@ -18,6 +20,7 @@ export function wish(role: Role, random: Random, tag: string, begun: number): Ma
   if (role === 'doctor') return { kind: 'doctor' }
   if (role === 'copier') return { kind: 'copy' }
   if (role === 'importer') return { kind: 'import', session: imported, tags: importedTags(imported) }
+  if (role === 'lister' && random.chance(0.1)) return { kind: 'list', whole: true }
   if (role === 'lister') return random.chance(0.5) ? { kind: 'list' } : (store) => findable(store, random.pick(talks))
   const session = random.chance(0.15) ? doomed : random.pick(talks)
   const choice = random.float()
@@ -64,7 +67,8 @@ export async function perform(
   wanted: Exclude<Wish, { kind: 'doctor' | 'import' | 'copy' }>,
   key: string,
 ): Promise<Answer> {
-  if (wanted.kind === 'list') return { told: 'ok', seen: await listed(store) }
+  if (wanted.kind === 'list')
+    return wanted.whole === true ? { told: 'ok', listed: await allIds(store) } : { told: 'ok', seen: await listed(store) }
   if (wanted.kind === 'search') {
     const { hits, lag } = await store.search(wanted.tag, { session: wanted.session, kinds: ['message'], limit: 10 })
     return lag === null ? { told: 'ok', hits: hits.length } : { told: 'unknown' }
@@ -156,4 +160,15 @@ async function listed(store: StoreApi): Promise<Extent[]> {
         damaged: status === 'damaged' ? 1 : 0,
       }))
   )
+}
+
+/** In the order of their creation, in which changes move no session from one page to another. */
+async function allIds(store: StoreApi): Promise<string[]> {
+  const ids: string[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await store.list({ order: 'created', limit: LIMITS.pageSessions, cursor })
+    ids.push(...page.sessions.map(({ id }) => id))
+    cursor = page.cursor
+  }
+  return ids
 }

@@ -1,5 +1,6 @@
 /** Sources into a store: what is there afterwards, once, again, grown, interrupted. */
 import { expect, test } from 'vitest'
+import { Worker } from '../../src/commit/worker.ts'
 import { openMemoryEngine } from '../../src/engines/memory/engine.ts'
 import { HoldfastError } from '../../src/errors.ts'
 import type { Importer, Source } from '../../src/formats/item.ts'
@@ -9,6 +10,7 @@ import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
 import { importInto } from '../../src/transfer/import/import.ts'
 import type { ImportedSession, ImportOptions } from '../../src/transfer/import/report.ts'
+import { StubModel } from '../commit/stub-model.ts'
 import { dyingAt } from '../store/dying.ts'
 import * as fixtures from './fixtures.ts'
 import { FIXTURES, jsonl, sourceOf } from './fixtures.ts'
@@ -319,6 +321,88 @@ test('what could not be read is in the quarantine of the store, once', async () 
   expect(kept).toMatchObject([
     { source: '/a/chat.jsonl', place: { line: 1, offset: 0 }, base64: Buffer.from('{"role":"user","content":"tor').toString('base64') },
   ])
+})
+
+async function quarantined(store: Store): Promise<Buffer> {
+  const kept: { readonly place: { readonly offset: number }; readonly base64: string }[] = []
+  const quarantine = store.in('_store').session('quarantine')
+  if ((await store.in('_store').list()).sessions.every(({ id }) => id !== quarantine.id)) return Buffer.of()
+  for await (const { value } of quarantine.entries('import:default')) kept.push(value as never)
+  kept.sort((a, b) => a.place.offset - b.place.offset)
+  return Buffer.concat(kept.map(({ base64 }) => Buffer.from(base64, 'base64')))
+}
+
+const garbageOf = (bytes: Buffer): Source => sourceOf({ name: '/a/chat.jsonl', files: { f: '' } }, () => bytes)
+const noise = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7919) % 251))
+
+test.each([
+  ['bytes that are no text', noise],
+  ['zeros of a page that never reached the disk', Buffer.alloc(4096)],
+  ['text that is no JSON', Buffer.from('nothing of the kind\nnor this')],
+  ['the first half of a document', Buffer.from('{"a": [1, 2')],
+])('a file that is all garbage is reported as unreadable, and its bytes are in the quarantine once: %s', async (_, bytes) => {
+  const store = await openStore('memory:')
+  const place = { file: 'chat.jsonl', line: null, offset: 0, length: bytes.length }
+  const report = { source: '/a/chat.jsonl', format: null, session: null, messages: 0, damaged: 1, unreadable: true, damage: [place] }
+  expect(await importAll(store, [garbageOf(bytes)], { dryRun: true })).toMatchObject([report])
+  expect((await quarantined(store)).length).toBe(0)
+  expect(await importAll(store, [garbageOf(bytes), chat('one')])).toMatchObject([report, { messages: 1, damaged: 0 }])
+  await importAll(store, [garbageOf(bytes)])
+  expect((await quarantined(store)).equals(bytes)).toBe(true)
+})
+
+test('garbage of more than a megabyte is in the quarantine byte for byte', async () => {
+  const store = await openStore('memory:')
+  const bytes = Buffer.concat(Array.from({ length: 500 }, () => noise))
+  await importAll(store, [garbageOf(bytes)])
+  expect((await quarantined(store)).equals(bytes)).toBe(true)
+})
+
+test.each([
+  ['JSON of another kind', '{\n  "theme": "dark"\n}\n'],
+  ['lines of another kind', '{"theme":"dark"}\n{"torn'],
+  ['an empty file', ' \n'],
+])('a file of no known format is not called unreadable: %s', async (_, text) => {
+  const store = await openStore('memory:')
+  const [report] = await importAll(store, [garbageOf(Buffer.from(text))])
+  expect(report).toMatchObject({ session: null, damaged: 0, note: expect.stringContaining('No known format') })
+  expect(report).not.toHaveProperty('unreadable')
+})
+
+test('a message that repeats its id in a field of its own is the message that was appended without that field', async () => {
+  const store = await openStore('memory:')
+  const session = store.session<object>('s')
+  const parts = [{ type: 'text', text: 'one' }]
+  await session.append({ role: 'user', parts }, { ids: ['m1'] })
+  await session.append({ id: 'm2', role: 'user', parts })
+  const files = { 'messages.jsonl': jsonl({ id: 'm1', role: 'user', parts }, { role: 'user', parts, id: 'm2' }) }
+  const [report] = await importAll(store, [sourceOf({ name: '/v/s', files: { ...files, '.meta.json': '{}' } })])
+  expect(report).toMatchObject({ session: 's', messages: 0, skipped: 2, healed: [] })
+  expect((await session.messages()).messages.map(({ replaced }) => replaced)).toEqual([false, false])
+})
+
+test('a fork that has no title in its source has none here, and takes none of its parent', async () => {
+  const store = await openStore('memory:')
+  await importAll(store, [sourceOf(fixtures.praisonAi), sourceOf(fixtures.praisonFork)])
+  const [parent, fork] = [await store.session('p-1').info(), await store.session('p-2').info()]
+  expect({ parent: parent.title, fork: fork.title, of: fork.parent?.session }).toEqual({ parent: 'Counting', fork: null, of: 'p-1' })
+})
+
+test('an OpenViking archive without `.done` is finished by a worker, once, although the source finishes it later', async () => {
+  const store = await openStore('memory:')
+  const { 'history/archive_001/.done': done = '', ...unfinished } = fixtures.openViking.files
+  await importAll(store, [sourceOf({ ...fixtures.openViking, files: unfinished })])
+  const session = store.session('s-1')
+  expect(await session.archives()).toMatchObject([{ number: 1, status: 'pending', messageCount: 2 }])
+  // Its messages stay in the window until there is a summary.
+  expect((await session.window({})).messages).toHaveLength(4)
+  const model = new StubModel()
+  await new Worker(store, { model }).drain()
+  expect(await session.archives()).toMatchObject([{ number: 1, status: 'completed', overview: '[v1 v2]' }])
+  await importAll(store, [sourceOf({ ...fixtures.openViking, files: { ...unfinished, 'history/archive_001/.done': done } })])
+  await new Worker(store, { model }).drain()
+  expect(model.extracted).toEqual(['v1', 'v2'])
+  expect(await session.archives()).toHaveLength(1)
 })
 
 test('what an importer of one’s own says that calls took counts, if it can be', async () => {

@@ -73,11 +73,11 @@ test('a log is recognised although its first line is long', async () => {
 describe.each(FIXTURES)('generated damage: $format, $name', (fixture) => {
   // Every one of them in test/slow.
   test('cut off, it gives what was whole before the cut, and nothing that was not there', async () => {
-    expect(await wrongWhenCut(fixture, 11)).toEqual([])
+    expect(await wrongWhenCut(fixture, 23)).toEqual([])
   })
 
   test('with a byte overwritten, it costs no more than the lines that the byte touches', async () => {
-    expect(await wrongWhenOverwritten(fixture, 31)).toEqual([])
+    expect(await wrongWhenOverwritten(fixture, 61)).toEqual([])
   })
 })
 
@@ -107,6 +107,24 @@ describe('OpenViking', () => {
     const items = await itemsOf(sourceOf({ ...openViking, files }))
     expect(messagesIn(items)).toHaveLength(4)
     expect(ofKind(items, 'healed')).toEqual([])
+  })
+
+  const { 'history/archive_001/.done': done = '', ...unfinished } = openViking.files
+  const summary = { abstract: 'Two things.', overview: '# Overview\nTwo things were said.' }
+
+  test('an archive with a summary and without `.done` is a task that is not finished, and its summary is kept', async () => {
+    const items = await itemsOf(sourceOf({ ...openViking, files: unfinished }))
+    expect(ofKind(items, 'archive')).toMatchObject([{ upTo: 'v2', outcome: { status: 'pending' } }])
+    expect(ofKind(items, 'entry')).toContainEqual(expect.objectContaining({ value: summary }))
+  })
+
+  test('an archive with a summary that failed afterwards stays one that failed, and one with `.done` is completed', async () => {
+    const failed = { ...unfinished, 'history/archive_001/.failed.json': '{"error":"no model"}' }
+    const [archive] = ofKind(await itemsOf(sourceOf({ ...openViking, files: failed })), 'archive')
+    expect(archive?.outcome).toEqual({ status: 'failed', error: { code: 'IMPORTED', message: 'no model' } })
+    const repeated = { ...failed, 'history/archive_001/.done': done }
+    const [finished] = ofKind(await itemsOf(sourceOf({ ...openViking, files: repeated })), 'archive')
+    expect(finished?.outcome).toEqual({ status: 'completed', ...summary })
   })
 
   test('an archive that failed stays one that failed, with the reason', async () => {

@@ -1,9 +1,10 @@
 /** Items of a source into one session: what each kind does, what the store refuses, and what a dry run counts. */
+
 import { describe, expect, test } from 'vitest'
 import { HoldfastError } from '../../src/errors.ts'
 import type { Importer, Item } from '../../src/formats/item.ts'
 import { LIMITS } from '../../src/record/limits.ts'
-import type { Json } from '../../src/record/record.ts'
+import type { Json, JsonObject } from '../../src/record/record.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Session } from '../../src/store/session.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -63,11 +64,11 @@ const archive = (rest: Partial<ItemOf<'archive'>>): Item => ({
 })
 const completed = { status: 'completed', abstract: 'short', overview: 'long' } as const
 
-async function idsOf(session: Session): Promise<string[]> {
+async function idsOf(session: Session<JsonObject>): Promise<string[]> {
   return (await session.messages({ archived: true, limit: 1000 })).messages.map(({ id }) => id)
 }
 
-async function entriesOf(session: Session): Promise<[key: string, value: Json][]> {
+async function entriesOf(session: Session<JsonObject>): Promise<[key: string, value: Json][]> {
   const entries: [string, Json][] = []
   for await (const { key, value } of session.entries('c')) entries.push([key, value as Json])
   return entries.sort(([a], [b]) => (a < b ? -1 : 1))
@@ -76,19 +77,19 @@ async function entriesOf(session: Session): Promise<[key: string, value: Json][]
 describe('which session items go into', () => {
   test('a session that is there and has no messages, or of which the source brings none, is the same one', async () => {
     const store = await openStore('memory:')
-    await store.create({ id: 's' })
+    await store.create<JsonObject>({ id: 's' })
     expect(await imported(store, [begin(), said('m')])).toMatchObject([{ session: 's', messages: 1 }])
     expect(await imported(store, [begin()])).toMatchObject([{ session: 's', messages: 0 }])
   })
 
   test('one that has messages of the source is the same; if no import has made it, only messages are added', async () => {
     const store = await openStore('memory:')
-    await store.session('s').append({ id: 'm', role: 'user', content: 'm' })
+    await store.session<JsonObject>('s').append({ id: 'm', role: 'user', content: 'm' })
     const usage = { model: 'm', inputTokens: 1, outputTokens: 2 }
     const items = [begin({ description: { title: 'T' } }), said('m'), said('n', { usage }), entry('e')]
     const [report] = await imported(store, [...items, { kind: 'describe', session: 's', description: { title: 'U' } }])
     expect(report).toMatchObject({ session: 's', messages: 1, skipped: 1, damaged: 0 })
-    const session = store.session('s')
+    const session = store.session<JsonObject>('s')
     expect(await idsOf(session)).toEqual(['m', 'n'])
     expect(await entriesOf(session)).toEqual([])
     expect(await session.info()).toMatchObject({ title: null })
@@ -99,28 +100,28 @@ describe('which session items go into', () => {
     const store = await openStore('memory:')
     await imported(store, [begin(), said('m')])
     expect(await imported(store, [begin(), said('n')])).toMatchObject([{ session: 's', messages: 1 }])
-    expect(await idsOf(store.session('s'))).toEqual(['m', 'n'])
+    expect(await idsOf(store.session<JsonObject>('s'))).toEqual(['m', 'n'])
   })
 
   test('a parent that the store has, or that comes in the same import, is the parent; one that is nowhere is none', async () => {
     const store = await openStore('memory:')
-    await store.create({ id: 'here' })
+    await store.create<JsonObject>({ id: 'here' })
     const child = (session: string): Item => begin({ session, parent: { session: 'here', kind: 'child' } })
     expect(await imported(store, [child('a')])).toMatchObject([{ session: 'a', healed: [] }])
-    expect((await store.session('a').info()).parent).toMatchObject({ session: 'here', kind: 'child' })
+    expect((await store.session<JsonObject>('a').info()).parent).toMatchObject({ session: 'here', kind: 'child' })
     const both = [begin({ session: 'p' }), begin({ session: 'b', parent: { session: 'p', kind: 'fork' } })]
     expect(await imported(store, both)).toMatchObject([{ healed: [] }, { healed: [] }])
-    expect((await store.session('b').info()).parent).toMatchObject({ session: 'p', kind: 'child' })
+    expect((await store.session<JsonObject>('b').info()).parent).toMatchObject({ session: 'p', kind: 'child' })
     const [alone] = await imported(store, [begin({ session: 'own', parent: { session: 'nowhere', kind: 'fork' } })])
     expect(alone?.healed).toEqual([expect.stringContaining('"nowhere", which is not here')])
-    expect((await store.session('own').info()).parent).toBeNull()
+    expect((await store.session<JsonObject>('own').info()).parent).toBeNull()
   })
 
   test('one that names itself as its parent begins on its own', async () => {
     const store = await openStore('memory:')
     const [report] = await imported(store, [begin({ parent: { session: 's', kind: 'fork' } }), said('m')])
     expect(report).toMatchObject({ messages: 1, healed: [expect.stringContaining('begins on its own')] })
-    expect((await store.session('s').info()).parent).toBeNull()
+    expect((await store.session<JsonObject>('s').info()).parent).toBeNull()
   })
 
   test('a description that the store refuses is reported, and the messages are imported', async () => {
@@ -128,7 +129,7 @@ describe('which session items go into', () => {
     const tags = Array.from({ length: LIMITS.tags + 1 }, (_, i) => `${i}`)
     const [report] = await imported(store, [begin({ description: { title: 'T', tags } }), said('m')])
     expect(report).toMatchObject({ messages: 1, damaged: 1, damage: [{ reason: expect.stringContaining('Its title, tags or metadata') }] })
-    expect(await store.session('s').info()).toMatchObject({ title: null, tags: [] })
+    expect(await store.session<JsonObject>('s').info()).toMatchObject({ title: null, tags: [] })
   })
 
   test('quotas count its session and its bytes', async () => {
@@ -167,11 +168,11 @@ describe('messages', () => {
       const store = await openStore('memory:')
       const source = (...ids: string[]) => [begin({ exact }), ...ids.map((id) => said(id))]
       await imported(store, source('m', 'n'))
-      await store.session('s').append({ id: 'mine', content: 'mine' })
+      await store.session<JsonObject>('s').append({ id: 'mine', content: 'mine' })
       // The known ones come in a record of their own, for the next names what it follows.
       const known = [begin({ exact }), said('m'), said('n'), { kind: 'snapshot', session: 's', name: 'x', message: 'n' } as Item]
       await imported(store, [...known, said('o')])
-      return idsOf(store.session('s'))
+      return idsOf(store.session<JsonObject>('s'))
     }
     expect(await idsAfter(true)).toEqual(['m', 'n', 'o'])
     expect(await idsAfter(false)).toEqual(['m', 'n', 'mine', 'o'])
@@ -190,7 +191,7 @@ describe('messages', () => {
     const parent = [begin({ session: 'p' }), said('n', { session: 'p' } as object)]
     expect(await imported(store, [...parent, ...fork], dry)).toMatchObject([{ messages: 1 }, { messages: 1, skipped: 1 }])
     expect((await store.list()).sessions.map(({ id }) => id)).toEqual(['s'])
-    expect(await entriesOf(store.session('s'))).toEqual([])
+    expect(await entriesOf(store.session<JsonObject>('s'))).toEqual([])
   })
 })
 
@@ -199,7 +200,7 @@ describe('entries', () => {
     const store = await openStore('memory:')
     const removed: Item = { kind: 'entry', session: 's', channel: 'c', key: 'none' }
     await imported(store, [begin(), entry('a', { value: 1 }), entry('a', { value: 2 }), entry('b', { length: 1 }), removed])
-    const session = store.session('s')
+    const session = store.session<JsonObject>('s')
     expect(await entriesOf(session)).toEqual([
       ['a', 1],
       ['b', 'b'],
@@ -218,10 +219,10 @@ describe('entries', () => {
     const store = await openStore('memory:')
     const many = Array.from({ length: 600 }, (_, i) => entry(`e${i}`))
     await imported(store, [begin(), ...many])
-    expect(await entriesOf(store.session('s'))).toHaveLength(600)
+    expect(await entriesOf(store.session<JsonObject>('s'))).toHaveLength(600)
     const large = 'x'.repeat(150_000)
     await imported(store, [begin(), ...['f', 'g', 'h'].map((key) => entry(key, { value: large, length: large.length }))])
-    expect(await entriesOf(store.session('s'))).toHaveLength(603)
+    expect(await entriesOf(store.session<JsonObject>('s'))).toHaveLength(603)
   })
 
   test('that are too large for a record are reported, and the others are put', async () => {
@@ -229,7 +230,7 @@ describe('entries', () => {
     const tooMuch = entry('large', { value: 'x'.repeat(LIMITS.recordBytes) })
     const [report] = await imported(store, [begin(), entry('a'), tooMuch, entry('b')])
     expect(report).toMatchObject({ damaged: 1, damage: [{ reason: expect.stringContaining('The record "large" cannot be kept') }] })
-    expect((await entriesOf(store.session('s'))).map(([key]) => key)).toEqual(['a', 'b'])
+    expect((await entriesOf(store.session<JsonObject>('s'))).map(([key]) => key)).toEqual(['a', 'b'])
     const [alone] = await imported(store, [begin(), tooMuch])
     expect(alone).toMatchObject({ damaged: 1, damage: [{ reason: expect.stringContaining('The record "large" cannot be kept') }] })
   })
@@ -241,7 +242,7 @@ describe('everything else', () => {
     const snapshot = (message: string | null, name: string): Item => ({ kind: 'snapshot', session: 's', name, message })
     const [report] = await imported(store, [begin(), said('m'), snapshot('nowhere', 'x'), snapshot(null, 'y'), said('n')])
     expect(report).toMatchObject({ messages: 2, damaged: 1, damage: [{ reason: expect.stringMatching(/^A snapshot cannot be kept: /) }] })
-    expect((await store.session('s').info()).snapshots).toMatchObject([{ name: 'y', messageCount: 0 }])
+    expect((await store.session<JsonObject>('s').info()).snapshots).toMatchObject([{ name: 'y', messageCount: 0 }])
     const broken = await openStore('memory:', {
       beforeAppend: (value, { kind }) => {
         if (kind === 'entry') throw new HoldfastError('UNAVAILABLE', 'no disk')
@@ -263,7 +264,7 @@ describe('everything else', () => {
       { kind: 'head', session: 's', to: 'm', why: 'revert', at: AT },
     ]
     await imported(store, items)
-    const session = store.session('s')
+    const session = store.session<JsonObject>('s')
     await session.describe({ title: 'Mine' })
     const before = await session.info()
     expect(await idsOf(session)).toEqual(['m'])
@@ -294,10 +295,11 @@ describe('everything else', () => {
     ]
     for (let again = 0; again < 2; again++) {
       await imported(store, items)
-      expect((await store.session('f').info()).parent).toEqual({ session: 's', kind: 'fork', message: 'm' })
-      expect((await store.session('f').info()).createdAt).toBe(AT)
-      for (const id of ['g', 'c']) expect((await store.session(id).info()).parent).toMatchObject({ session: 's', kind: 'child' })
-      expect((await store.session('s').tree()).children).toHaveLength(3)
+      expect((await store.session<JsonObject>('f').info()).parent).toEqual({ session: 's', kind: 'fork', message: 'm' })
+      expect((await store.session<JsonObject>('f').info()).createdAt).toBe(AT)
+      for (const id of ['g', 'c'])
+        expect((await store.session<JsonObject>(id).info()).parent).toMatchObject({ session: 's', kind: 'child' })
+      expect((await store.session<JsonObject>('s').tree()).children).toHaveLength(3)
     }
   })
 })
@@ -306,7 +308,7 @@ describe('an archive', () => {
   const archivesAfter = async (...items: Item[]) => {
     const store = await openStore('memory:')
     await imported(store, [begin(), ...items])
-    return store.session('s').archives()
+    return store.session<JsonObject>('s').archives()
   }
 
   test('takes everything up to its message, or up to the last one; of nothing, there is none', async () => {
@@ -322,7 +324,7 @@ describe('an archive', () => {
     for (const retracted of [false, true]) {
       const store = await openStore('memory:')
       await imported(store, [begin(), said('m'), archive({ at: AT, outcome: { ...outcome, retracted } })])
-      const session = store.session('s')
+      const session = store.session<JsonObject>('s')
       expect(await session.archives()).toMatchObject([{ number: 1, status: 'completed', overview: 'long', abstract: 'short' }])
       expect(await session.usage()).toMatchObject([{ model: 'm', calls: 1, ...usage }])
       expect(await store.tasks({})).toMatchObject([{ createdAt: AT, attempts: 2 }])

@@ -52,12 +52,12 @@ export function Audit() {
           {entries.slice(0, SHOWN).map((entry) => (
             <tr key={JSON.stringify(entry)}>
               <td className="dim">{longTime(entry.at)}</td>
-              <td className="mono">{entry.key_id}</td>
+              <td className="mono">{entry.key}</td>
               <td>
                 {entry.action}
                 {entry.count > 1 && `, ${full(entry.count)} times`}
               </td>
-              <td>{entry.session_id !== null && <Link href={sessionPath(entry.session_id)}>{entry.session_id}</Link>}</td>
+              <td>{entry.session !== null && <Link href={sessionPath(entry.session)}>{entry.session}</Link>}</td>
               <td>
                 <span className={`badge ${entry.status >= 400 ? 'danger' : ''}`}>{entry.status}</span>
               </td>

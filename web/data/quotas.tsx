@@ -80,11 +80,11 @@ function Share({ used, limit, shown }: ShareProps) {
 }
 
 async function readQuotas(): Promise<Quoted[]> {
-  const keys = (await server.keys()).filter(({ revoked_at }) => revoked_at === null)
+  const keys = (await server.keys()).filter(({ revokedAt }) => revokedAt === null)
   const of = async (key: string | undefined, name: string): Promise<Quoted> => {
     const whose = key === undefined ? {} : { key }
     const [limits, used] = await Promise.all([server.quota(whose), server.quotaUsage(whose)])
     return { key, name, limits, used }
   }
-  return Promise.all([of(undefined, 'this space'), ...keys.map(({ key_id, name }) => of(key_id, name ?? `key ${key_id}`))])
+  return Promise.all([of(undefined, 'this space'), ...keys.map(({ id, name }) => of(id, name ?? `key ${id}`))])
 }

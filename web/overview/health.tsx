@@ -93,7 +93,7 @@ function Doctor() {
 }
 
 function Finding({ finding }: { readonly finding: Report['findings'][number] }) {
-  const { session_id: session, kind, segment, offset, action } = finding
+  const { session, kind, segment, offset, action } = finding
   return (
     <>
       <b>{kind}</b> {session !== '' && <Link href={sessionPath(session)}>{session}</Link>}{' '}

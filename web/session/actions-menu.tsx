@@ -150,7 +150,7 @@ function commandsFor(id: string): [about: string, command: string][] {
   const word = `'${id.replaceAll("'", "'\\''")}'`
   const store = `--store ${location.origin}`
   return [
-    ['resume it', `holdfast context ${word} --budget 128000 --format openai ${store}`],
+    ['resume it', `holdfast window ${word} --budget 128000 --format openai ${store}`],
     ['follow it', `holdfast show ${word} --follow ${store}`],
     ['export it', `holdfast export ${word} --format jsonl ${store}`],
   ]

@@ -1,36 +1,22 @@
 /** What a session has lost: where, how much and why. A person can accept it. Until then a session whose bytes vanished refuses writes. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type DamagedPlace, damageText, distinctPlaces } from 'holdfast/client'
+import { type DamagedPlace, damageText } from 'holdfast/client'
 import { useState } from 'react'
 import { useMayWrite } from '../shell/caller.ts'
 import { ConfirmDialog } from '../shell/confirm-dialog.tsx'
 import { counted, full, longTime } from '../shell/format.ts'
 import { server } from '../shell/server.ts'
-
-/** Messages that one request reads while places are looked for. */
-const PAGE = 1000
+import { readDamage } from './read-damage.ts'
 
 /** Reads the whole session, as only a complete read knows every place. */
 export function useDamage(id: string, enabled: boolean) {
-  return useQuery({ queryKey: ['session', id, 'damage'], enabled, queryFn: () => damageOf(id) })
+  return useQuery({ queryKey: ['session', id, 'damage'], enabled, queryFn: () => readDamage(server.session(id)) })
 }
 
 /** What the newest page lacks. A session that was written to after a loss has it there, unless much was said since. */
 export function useNewestDamage(id: string, enabled: boolean) {
   const queryFn = async () => (await server.session(id).messages({ archived: true, limit: 1 })).damage
   return useQuery({ queryKey: ['session', id, 'newest-damage'], enabled, queryFn })
-}
-
-async function damageOf(id: string): Promise<readonly DamagedPlace[]> {
-  const session = server.session(id)
-  const damage: DamagedPlace[] = []
-  for (let after: string | undefined; ; ) {
-    const where = after === undefined ? { from: 'start' as const } : { after }
-    const page = await session.messages({ ...where, archived: true, limit: PAGE })
-    damage.push(...page.damage)
-    after = page.messages.at(-1)?.id
-    if (!page.more || after === undefined) return distinctPlaces(damage)
-  }
 }
 
 interface DamageBannerProps {

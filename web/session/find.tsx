@@ -1,9 +1,11 @@
 /** Finds words in the session: the index knows the messages, the page marks the words in those that are in sight. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { queryOf } from '../sessions/search-results.tsx'
+import { queryOf } from '../sessions/filter-options.ts'
 import { useShortcuts } from '../shell/keyboard.ts'
-import { messageOf, server } from '../shell/server.ts'
+import { messageOf } from '../shell/message-of.ts'
+import { server } from '../shell/server.ts'
+import { hitsText, newestFirst, wrapped } from './find-hits.ts'
 
 interface FindProps {
   readonly id: string
@@ -39,10 +41,9 @@ function FindBar({ id, onGo, onClose }: FindProps & { readonly onClose: () => vo
     placeholderData: keepPreviousData,
     queryFn: () => server.search(queryOf(query), { session: id, kinds: ['message'], limit: HITS }),
   })
-  // As they stand in the conversation, the newest first: that is where one looks from.
-  const hits = query === '' ? [] : (data?.hits ?? []).toSorted((a, b) => (a.at < b.at ? 1 : -1))
+  const hits = query === '' ? [] : newestFirst(data?.hits ?? [])
   const go = (to: number): void => {
-    const next = (to + hits.length) % Math.max(hits.length, 1)
+    const next = wrapped(to, hits.length)
     setPlace(next)
     const message = hits[next]?.message
     if (message != null) onGo(message)
@@ -69,13 +70,7 @@ function FindBar({ id, onGo, onClose }: FindProps & { readonly onClose: () => vo
         }}
       />
       <span className="dim" role="status">
-        {error !== null
-          ? messageOf(error)
-          : query === ''
-            ? ''
-            : hits.length === 0
-              ? 'nothing'
-              : `${place + 1} of ${hits.length}${hits.length === HITS ? '+' : ''}`}
+        {error !== null ? messageOf(error) : hitsText(query, place, hits.length, HITS)}
       </span>
       <button type="button" disabled={hits.length === 0} aria-label="Older" title="Older (Enter)" onClick={() => go(place + 1)}>
         ↑

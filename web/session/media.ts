@@ -1,8 +1,9 @@
 /** Pictures of a message, whatever shape it has: a part names one by an address, or holds it. */
 type Part = Readonly<Record<string, unknown>>
 
-export function picturesOf(message: Part): string[] {
-  const parts = [message.content, message.parts].flatMap((value) => (Array.isArray(value) ? (value as Part[]) : []))
+export function picturesOf(message: object): string[] {
+  const { content, parts: others } = message as Part
+  const parts = [content, others].flatMap((value) => (Array.isArray(value) ? (value as Part[]) : []))
   return parts.flatMap((part) => (typeof part === 'object' && part !== null ? pictureOf(part) : []))
 }
 

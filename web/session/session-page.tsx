@@ -3,7 +3,7 @@ import { HoldfastError } from 'holdfast/client'
 import { lazy, Suspense } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { sessionPath } from '../shell/format.ts'
-import { messageOf } from '../shell/server.ts'
+import { messageOf } from '../shell/message-of.ts'
 import { AppendBox } from './append-box.tsx'
 import { DamageBanner } from './damage-banner.tsx'
 import { useDeeds } from './deeds.tsx'
@@ -14,18 +14,20 @@ import { Transcript } from './transcript.tsx'
 import { useArchives, useInfo, useMessagePlace, useTranscript } from './use-session.ts'
 import '../style/session.css'
 
-const ContextView = lazy(async () => ({ default: (await import('../context/context-view.tsx')).ContextView }))
+const WindowView = lazy(async () => ({ default: (await import('../window/window-view.tsx')).WindowView }))
 const TreeView = lazy(async () => ({ default: (await import('../tree/tree-view.tsx')).TreeView }))
 const HistoryView = lazy(async () => ({ default: (await import('../history/history-view.tsx')).HistoryView }))
 
-const VIEWS = { '': 'Transcript', context: 'Context', tree: 'Tree', history: 'History' } as const
+const VIEWS = { '': 'Transcript', window: 'Window', tree: 'Tree', history: 'History' } as const
 type ViewName = keyof typeof VIEWS
 
 export function SessionPage() {
   useLocation()
   // As the address has it: ids may hold anything, also a slash, which the router would take for its own.
   const [, , id = '', view = ''] = location.pathname.split('/').map(decodeURIComponent)
-  return <OneSession key={id} id={id} view={Object.hasOwn(VIEWS, view) ? (view as ViewName) : ''} />
+  // Bookmarks may have the former name of the window.
+  const name = view === 'context' ? 'window' : view
+  return <OneSession key={id} id={id} view={Object.hasOwn(VIEWS, name) ? (name as ViewName) : ''} />
 }
 
 function OneSession({ id, view }: { readonly id: string; readonly view: ViewName }) {
@@ -55,7 +57,7 @@ function OneSession({ id, view }: { readonly id: string; readonly view: ViewName
       </nav>
       <Suspense fallback={<p className="dim waiting">Loading…</p>}>
         {view === '' && <TranscriptView id={id} />}
-        {view === 'context' && <ContextView id={id} />}
+        {view === 'window' && <WindowView id={id} />}
         {view === 'tree' && <TreeView id={id} />}
         {view === 'history' && <HistoryView id={id} />}
       </Suspense>

@@ -28,9 +28,15 @@ export class TranscriptViewModel {
   readonly #results = new Map<string, { readonly depth: number; readonly result: ToolResult }>()
   readonly #calls = new Map<string, number>()
   readonly #views = new WeakMap<object, MessageView>()
+  /** Counts the calls of `open`: only the last one counts. */
+  #opening = 0
+  /** Counts the changes that make pages wrong if they were asked for before. */
+  #generation = 0
+  /** What was appended since the last page was asked for, while it is read. */
+  #meanwhile: NonNullable<Change>[] | undefined
   #telling: ReturnType<typeof setTimeout> | undefined
   #toldMs = Number.NEGATIVE_INFINITY
-  #wanted = { from: 1, to: 1 }
+  #wanted: { readonly from: number; readonly to: number } | undefined
   /** Changes with every change of anything below. */
   version = 0
   /** How many messages lead to the last one. */
@@ -48,9 +54,15 @@ export class TranscriptViewModel {
   }
 
   /** Reads the last page, and so how many there are. */
-  async open(read: ReadPage = this.#read): Promise<void> {
+  async open(): Promise<void> {
+    const opening = ++this.#opening
+    this.#generation++
+    // What is appended from here on may be newer than the answer.
+    const meanwhile: NonNullable<Change>[] = []
+    this.#meanwhile = meanwhile
     try {
-      const { messages } = await read(undefined)
+      const { messages } = await this.#read(undefined)
+      if (opening !== this.#opening) return
       const last = messages.at(-1)?.depth ?? 0
       if (last < this.total) this.#forgetBehind(last)
       this.#known.clear()
@@ -61,10 +73,25 @@ export class TranscriptViewModel {
       for (let page = whole; page <= Math.floor((last - 1) / PAGE); page++) this.#known.add(page)
       this.error = undefined
       this.isOpen = true
+      for (const change of meanwhile) this.#append(change)
+      this.#readWanted()
     } catch (error) {
+      if (opening !== this.#opening) return
       this.error = error
+    } finally {
+      if (this.#meanwhile === meanwhile) this.#meanwhile = undefined
     }
     this.tell()
+  }
+
+  /** Opens the session and shows what changes. `onChange` is called after each change. */
+  async follow(changes: AsyncIterable<NonNullable<Change>>, onChange: () => void): Promise<void> {
+    // The stream is open already: a change between the two is in both, and applying it twice changes nothing.
+    await this.open()
+    for await (const change of changes) {
+      this.apply(change)
+      onChange()
+    }
   }
 
   /** The message at a depth; null if it cannot be read, undefined if it was not read yet. */
@@ -74,17 +101,25 @@ export class TranscriptViewModel {
     return this.#known.has(pageOf(depth)) ? null : undefined
   }
 
-  /** Reads what is missing between two depths, and lets go of what is far from there. */
+  /** Reads what is missing between two depths, and forgets what is far from there. */
   want(from: number, to: number): void {
     this.#wanted = { from, to }
+    this.#readWanted()
+  }
+
+  #readWanted(): void {
+    if (this.#wanted === undefined) return
+    const { from, to } = this.#wanted
     for (let page = pageOf(Math.max(from, 1)); page <= pageOf(Math.min(to, this.total)); page++) void this.#readPage(page)
   }
 
   async #readPage(page: number): Promise<void> {
     if (this.#known.has(page) || this.#reading.has(page)) return
     this.#reading.add(page)
+    const generation = this.#generation
     try {
       const { messages } = await this.#read(page * PAGE + 1)
+      if (generation !== this.#generation) return
       for (const message of messages) if (pageOf(message.depth) === page) this.#put(message)
       this.#known.add(page)
       this.#forgetFar()
@@ -92,6 +127,8 @@ export class TranscriptViewModel {
       this.error = error
     } finally {
       this.#reading.delete(page)
+      // An answer from before a change may be wrong.
+      if (generation !== this.#generation) this.#readWanted()
       this.tell()
     }
   }
@@ -121,16 +158,31 @@ export class TranscriptViewModel {
 
   /** Something happened to the session. */
   apply(change: NonNullable<Change>): void {
-    if (change.type === 'messages.appended') this.#append(change)
-    else if (change.type === 'message.replaced' || change.type === 'message.erased') this.#known.clear()
+    if (change.type === 'messages.appended') this.#applyAppended(change)
+    else if (change.type === 'message.replaced' || change.type === 'message.erased') this.#rereadAll()
     else if (/^(?:head\.moved|reset|session\.)/.test(change.type)) void this.open()
-    this.want(this.#wanted.from, this.#wanted.to)
+    this.#readWanted()
     this.tell()
   }
 
-  #append({ messages, at, record }: NonNullable<Change>): void {
-    const before = record.n as unknown as number
-    // Behind another message than the last one: the branch is another from there on.
+  #applyAppended(change: NonNullable<Change>): void {
+    this.#meanwhile?.push(change)
+    const isHole = this.isOpen && depthBefore(change) > this.total
+    this.#append(change)
+    if (isHole) void this.open()
+  }
+
+  #rereadAll(): void {
+    this.#generation++
+    this.#known.clear()
+    // Its answer may be older than this change.
+    if (this.#meanwhile !== undefined) void this.open()
+  }
+
+  #append(change: NonNullable<Change>): void {
+    const { messages, at } = change
+    const before = depthBefore(change)
+    // After another message than the last one: the branch differs from here on.
     if (before < this.total) this.#forgetBehind(before)
     for (const [index, { id, message }] of messages.entries()) {
       const depth = before + index + 1
@@ -149,6 +201,7 @@ export class TranscriptViewModel {
   }
 
   #forgetBehind(depth: number): void {
+    this.#generation++
     for (const known of this.#messages.keys()) if (known > depth) this.#forget(known)
     for (const page of this.#known) if (page > pageOf(depth)) this.#known.delete(page)
     this.#known.delete(pageOf(depth + 1))
@@ -157,8 +210,8 @@ export class TranscriptViewModel {
   /** What is far from where somebody looks, and from the end, where the next message comes. */
   #forgetFar(): void {
     if (this.#messages.size <= KEPT) return
-    const isNear = (page: number): boolean =>
-      (page >= pageOf(this.#wanted.from) - 10 && page <= pageOf(this.#wanted.to) + 10) || page >= pageOf(this.total) - 2
+    const { from, to } = this.#wanted ?? { from: this.total, to: this.total }
+    const isNear = (page: number): boolean => (page >= pageOf(from) - 10 && page <= pageOf(to) + 10) || page >= pageOf(this.total) - 2
     for (const page of this.#known) if (!isNear(page)) this.#known.delete(page)
     for (const depth of this.#messages.keys()) if (!isNear(pageOf(depth))) this.#forget(depth)
   }
@@ -184,6 +237,11 @@ export class TranscriptViewModel {
       Math.max(TELL_MS - sinceMs, 0),
     )
   }
+}
+
+/** How many messages lead to those that were appended. */
+function depthBefore({ record }: NonNullable<Change>): number {
+  return record.n as unknown as number
 }
 
 function pageOf(depth: number): number {

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalSt
 import { full, longTime } from '../shell/format.ts'
 import { Icon } from '../shell/icon.tsx'
 import { useShortcuts } from '../shell/keyboard.ts'
-import { messageOf } from '../shell/server.ts'
+import { messageOf } from '../shell/message-of.ts'
 import { Prose } from './markdown.tsx'
 import { type Folds, type MessageDeeds, MessageRow } from './message-row.tsx'
 import { type ArchiveInfo, Outline } from './outline.ts'

@@ -1,8 +1,11 @@
 /** What the page of a session stands on: the handle, what is known of the session, and the transcript that follows it. */
+
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef } from 'react'
+import type { RemoteSession } from 'holdfast/client'
+import { useEffect, useMemo } from 'react'
 import { useWhileVisible } from '../shell/live.ts'
-import { onReconnect, server } from '../shell/server.ts'
+import { server, serverLink } from '../shell/server.ts'
+import { Soon } from '../shell/soon.ts'
 import { PAGE, TranscriptViewModel } from './transcript-view-model.ts'
 
 /** While agents write, what is told beside the messages is asked for this often. */
@@ -32,29 +35,16 @@ export function useMessagePlace(id: string, message: string | undefined) {
 export function useTranscript(id: string): TranscriptViewModel {
   const queries = useQueryClient()
   const handle = useMemo(() => server.session(id), [id])
-  const viewModel = useMemo(() => new TranscriptViewModel(async (depth) => pageOf(server.session(id), depth)), [id])
-  const refreshing = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => onReconnect(() => void viewModel.open()), [viewModel])
-  useEffect(() => () => clearTimeout(refreshing.current), [])
-  const refreshSoon = (): void => {
-    refreshing.current ??= setTimeout(() => {
-      refreshing.current = undefined
-      void queries.invalidateQueries({ queryKey: ['session', id] })
-    }, REFRESH_MS)
-  }
-  useWhileVisible(async (signal) => {
-    const changes = (await handle).follow({ signal })
-    // Asked for behind the stream, on the same handle: what comes between the two is in both, and applying it twice changes nothing.
-    await viewModel.open()
-    for await (const change of changes) {
-      viewModel.apply(change)
-      refreshSoon()
-    }
-  }, viewModel)
+  const viewModel = useMemo(() => new TranscriptViewModel((depth) => pageOf(handle, depth)), [handle])
+  const refresh = useMemo(() => new Soon(REFRESH_MS, () => void queries.invalidateQueries({ queryKey: ['session', id] })), [queries, id])
+  useEffect(() => serverLink.onReconnect(() => void viewModel.open()), [viewModel])
+  useEffect(() => () => refresh.cancel(), [refresh])
+  // On the handle that the view model reads from: it waits until the stream is open, so that no change falls between the two.
+  useWhileVisible((signal) => viewModel.follow(handle.follow({ signal }), () => refresh.ask()), viewModel)
   return viewModel
 }
 
-function pageOf(session: Awaited<ReturnType<typeof server.session>>, depth: number | undefined) {
+function pageOf(session: RemoteSession, depth: number | undefined) {
   return session.messages({ archived: true, limit: PAGE, ...(depth === undefined ? {} : { depth }) })
 }
 

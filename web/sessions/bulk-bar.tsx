@@ -4,20 +4,7 @@ import { Dialog } from '../shell/dialog.tsx'
 import { counted } from '../shell/format.ts'
 import { attempt } from '../shell/notices.tsx'
 import { server } from '../shell/server.ts'
-
-/** So many requests under way at once: a browser has few connections. */
-const AT_ONCE = 4
-
-async function forEach(
-  ids: readonly string[],
-  work: (session: Awaited<ReturnType<typeof server.session>>) => Promise<unknown>,
-): Promise<void> {
-  const waiting = [...ids]
-  const run = async (): Promise<void> => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) await work(server.session(id))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, run))
-}
+import { forEachSession, tagsIn } from './bulk.ts'
 
 export function BulkBar({ selected, onDone }: { readonly selected: ReadonlySet<string>; readonly onDone: () => void }) {
   const [tagging, setTagging] = useState(false)
@@ -31,9 +18,9 @@ export function BulkBar({ selected, onDone }: { readonly selected: ReadonlySet<s
   }
   const remove = (): Promise<boolean> =>
     attempt(
-      () => forEach(ids, (session) => session.delete()),
+      () => forEachSession(ids, (id) => server.session(id).delete()),
       `Deleted ${those}.`,
-      () => forEach(ids, (session) => session.restore()),
+      () => forEachSession(ids, (id) => server.session(id).restore()),
     )
   const exportAll = (): Promise<boolean> => attempt(async () => download(ids), `Exporting ${those}.`)
   return (
@@ -58,7 +45,7 @@ export function BulkBar({ selected, onDone }: { readonly selected: ReadonlySet<s
           onTags={(added, removed) => {
             setTagging(false)
             const tag = (add: readonly string[], remove_: readonly string[]) => () =>
-              forEach(ids, (session) => session.describe({ addTags: add, removeTags: remove_ }))
+              forEachSession(ids, (id) => server.session(id).describe({ addTags: add, removeTags: remove_ }))
             void run(() => attempt(tag(added, removed), `Tagged ${those}.`, tag(removed, added)))
           }}
         />
@@ -84,9 +71,7 @@ interface TagDialogProps {
 
 function TagDialog({ those, onClose, onTags }: TagDialogProps) {
   const [text, setText] = useState('')
-  const words = text.split(/[\s,]+/).filter((word) => word !== '')
-  const removed = words.filter((word) => word.startsWith('-')).map((word) => word.slice(1))
-  const added = words.filter((word) => !word.startsWith('-'))
+  const { added, removed } = tagsIn(text)
   return (
     <Dialog title={`Tag ${those}`} onClose={onClose}>
       <form
@@ -103,7 +88,7 @@ function TagDialog({ those, onClose, onTags }: TagDialogProps) {
           <button type="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={words.length === 0}>
+          <button type="submit" className="primary" disabled={added.length + removed.length === 0}>
             Tag
           </button>
         </div>

@@ -1,49 +1,12 @@
 /** What narrows the list. It is kept in the address, so that a view can be bookmarked, sent and gone back to. */
 import { useId, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import type { ListOptions } from './sessions-view-model.ts'
-
-const NAMES = ['status', 'time', 'tag', 'model', 'owner', 'parent', 'order'] as const
-type FilterName = (typeof NAMES)[number] | 'q'
-export type Filters = Readonly<Partial<Record<FilterName, string>>>
-
-const DAY_MS = 86_400_000
-const TIMES: Readonly<Record<string, { readonly label: string; readonly ms: number }>> = {
-  '1h': { label: 'last hour', ms: DAY_MS / 24 },
-  '1d': { label: 'last day', ms: DAY_MS },
-  '7d': { label: 'last week', ms: 7 * DAY_MS },
-  '30d': { label: 'last 30 days', ms: 30 * DAY_MS },
-}
-const STATUSES = ['ok', 'damaged', 'unreadable', 'deleted'] as const
-const ORDERS = { updated: 'last changed', created: 'newest', title: 'title' } as const
+import { type Filters, filtersIn, ORDERS, STATUSES, TIMES, withFilters } from './filter-options.ts'
 
 export function useFilters(): [Filters, (patch: Filters) => void, () => void] {
   const [params, setParams] = useSearchParams()
-  const filters = Object.fromEntries([...params].filter(([, value]) => value !== '')) as Filters
-  const change = (patch: Filters): void =>
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before)
-        for (const [name, value] of Object.entries(patch)) value === undefined || value === '' ? next.delete(name) : next.set(name, value)
-        return next
-      },
-      { replace: 'q' in patch },
-    )
-  return [filters, change, () => setParams(new URLSearchParams())]
-}
-
-/** As the list takes them. What stands in an address may be anything: what is no choice is left out. */
-export function listOptions({ status, time, tag, model, owner, parent, order }: Filters): ListOptions {
-  const range = time === undefined ? undefined : TIMES[time]
-  return {
-    ...(STATUSES.includes(status as 'ok') ? { status: status as 'ok' } : {}),
-    ...(range === undefined ? {} : { from: new Date(Date.now() - range.ms) }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(model === undefined ? {} : { model }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(order !== undefined && Object.hasOwn(ORDERS, order) ? { order: order as 'created' } : {}),
-  }
+  const change = (patch: Filters): void => setParams((before) => withFilters(before, patch), { replace: 'q' in patch })
+  return [filtersIn(params), change, () => setParams(new URLSearchParams())]
 }
 
 interface FiltersProps {

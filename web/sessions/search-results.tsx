@@ -5,8 +5,9 @@ import { Link } from 'wouter'
 import { ago, counted, sessionPath } from '../shell/format.ts'
 import { Problem } from '../shell/problem.tsx'
 import { server } from '../shell/server.ts'
-import { type Filters, listOptions } from './filters.tsx'
-import { SessionRow, type TaskMark } from './session-row.tsx'
+import { type Filters, listOptions, queryOf, searchOptions } from './filter-options.ts'
+import { SessionRow } from './session-row.tsx'
+import type { TaskMark } from './task-marks.ts'
 
 type Hit = Awaited<ReturnType<typeof server.search>>['hits'][number]
 
@@ -120,18 +121,4 @@ function Marked({ text, marks }: Pick<Hit, 'marks'> & { readonly text: string })
       {text.slice(end)}
     </>
   )
-}
-
-/** The word that is being typed matches by its beginning. */
-export function queryOf(text: string): string {
-  return /[\p{L}\p{N}]$/u.test(text) && !text.includes('"') ? `${text}*` : text
-}
-
-function searchOptions(filters: Filters) {
-  const { tag, owner, from } = listOptions(filters)
-  return {
-    ...(tag === undefined ? {} : { tag }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(from === undefined ? {} : { from }),
-  }
 }

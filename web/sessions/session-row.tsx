@@ -3,8 +3,7 @@ import { memo } from 'react'
 import { Link } from 'wouter'
 import { ago, full, longTime, sessionPath, short } from '../shell/format.ts'
 import type { SessionInfo } from './sessions-view-model.ts'
-
-export type TaskMark = 'committing' | 'failed'
+import type { TaskMark } from './task-marks.ts'
 
 interface RowProps {
   readonly info: SessionInfo

@@ -6,14 +6,17 @@ import { full, sessionPath } from '../shell/format.ts'
 import { Icon } from '../shell/icon.tsx'
 import { useShortcuts } from '../shell/keyboard.ts'
 import { useWhileVisible } from '../shell/live.ts'
-import { messageOf, onReconnect, server } from '../shell/server.ts'
+import { messageOf } from '../shell/message-of.ts'
+import { server, serverLink } from '../shell/server.ts'
 import { BulkBar } from './bulk-bar.tsx'
-import { FilterBar, listOptions, useFilters } from './filters.tsx'
+import { listOptions } from './filter-options.ts'
+import { FilterBar, useFilters } from './filters.tsx'
+import { nextPlace } from './next-place.ts'
 import { NoSessions } from './no-sessions.tsx'
 import { SearchResults } from './search-results.tsx'
 import { SessionRow } from './session-row.tsx'
 import { SessionsViewModel } from './sessions-view-model.ts'
-import { useTaskMarks } from './task-marks.ts'
+import { useTaskMarks } from './use-task-marks.ts'
 
 const ROW_PX = 56
 /** How often "3 min ago" is worked out anew. */
@@ -101,9 +104,7 @@ function List({ narrowing, isNarrowed, marks, selected, onSelect, onClear }: Lis
   if (place !== undefined) lastPlace.current = place
   const current = place === undefined ? undefined : rows[place]
   const move = (by: number): void => {
-    // From where it was, if it has left the list; whatever came behind it stands there now.
-    const from = place ?? lastPlace.current - (by > 0 ? 1 : 0)
-    const index = Math.min(Math.max(from + by, 0), rows.length - 1)
+    const index = nextPlace(place, lastPlace.current, by, rows.length)
     const next = rows[index]
     if (next === undefined) return
     focus(next.id)
@@ -203,22 +204,16 @@ function useActive(scroller: RefObject<HTMLElement | null>) {
 }
 
 function useSessions(narrowing: string): SessionsViewModel {
-  const viewModel = useMemo(() => new SessionsViewModel(listOptions(JSON.parse(narrowing) as object)), [narrowing])
+  const viewModel = useMemo(() => new SessionsViewModel(server, listOptions(JSON.parse(narrowing) as object)), [narrowing])
   useEffect(() => {
     viewModel.want(1)
-    const forget = onReconnect(() => void viewModel.reload())
+    const forget = serverLink.onReconnect(() => void viewModel.reload())
     return () => {
       forget()
       viewModel.close()
     }
   }, [viewModel])
-  useWhileVisible(async (signal) => {
-    for await (const info of server.changes({ signal })) {
-      // Not waited for: what changes while it is read is shown at once.
-      if (info === undefined) void viewModel.reload()
-      else viewModel.apply(info)
-    }
-  }, viewModel)
+  useWhileVisible((signal) => viewModel.follow(signal), viewModel)
   useSyncExternalStore(viewModel.subscribe, () => viewModel.version)
   return viewModel
 }

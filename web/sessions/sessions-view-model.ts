@@ -2,10 +2,12 @@
  * The list of sessions as far as it is known: pages one behind the other, and what changes while one looks. It is a plain object that
  * tells its listeners once a frame at most, because agents may write hundreds of times a second.
  */
-import { server } from '../shell/server.ts'
+import type { RemoteStore } from 'holdfast/client'
+import { Soon } from '../shell/soon.ts'
 
-export type SessionInfo = Awaited<ReturnType<typeof server.list>>['sessions'][number]
-export type ListOptions = NonNullable<Parameters<typeof server.list>[0]>
+export type SessionInfo = Awaited<ReturnType<RemoteStore['list']>>['sessions'][number]
+export type ListOptions = NonNullable<Parameters<RemoteStore['list']>[0]>
+type Server = Pick<RemoteStore, 'list' | 'changes'>
 
 /** The first page is small, so that something is there at once; those behind it are read when somebody scrolls there. */
 const FIRST_PAGE = 100
@@ -16,6 +18,7 @@ const LARGE_PAGE = 1000
 const REREAD_MS = 1000
 
 export class SessionsViewModel {
+  readonly #server: Server
   readonly #options: ListOptions
   readonly #listeners = new Set<() => void>()
   readonly #ending = new AbortController()
@@ -28,7 +31,7 @@ export class SessionsViewModel {
   #meanwhile: SessionInfo[] | undefined
   #wanted = 0
   #frame = 0
-  #reread: ReturnType<typeof setTimeout> | undefined
+  readonly #reread = new Soon(REREAD_MS, () => void this.reload())
   /** Changes with every change of anything below. */
   version = 0
   total = 0
@@ -38,7 +41,8 @@ export class SessionsViewModel {
   /** Whether a session that changes may move to the front: not while somebody reads further down. */
   mayMove = true
 
-  constructor(options: ListOptions) {
+  constructor(server: Server, options: ListOptions) {
+    this.#server = server
     this.#options = options
   }
 
@@ -73,12 +77,14 @@ export class SessionsViewModel {
   #load(): Promise<void> {
     this.#loading ??= this.#loadPages().finally(() => {
       this.#loading = undefined
+      // Asked for between the last page and this line.
+      if (this.#mustLoad) void this.#load()
     })
     return this.#loading
   }
 
   async #loadPages(): Promise<void> {
-    while (this.error === undefined && !this.#ending.signal.aborted && this.#wantsMore) {
+    while (this.#mustLoad) {
       await (this.#isStale ? this.#first() : this.#next()).catch((error: unknown) => {
         this.error = error
       })
@@ -86,7 +92,8 @@ export class SessionsViewModel {
     }
   }
 
-  get #wantsMore(): boolean {
+  get #mustLoad(): boolean {
+    if (this.error !== undefined || this.#ending.signal.aborted) return false
     return this.#isStale || (this.#cursor !== null && this.#rows.length < this.#wanted)
   }
 
@@ -95,7 +102,7 @@ export class SessionsViewModel {
     // What changes from here on may be newer than the answer.
     const meanwhile: SessionInfo[] = []
     this.#meanwhile = meanwhile
-    const page = await server.list({ ...this.#options, limit: FIRST_PAGE, count: true }).finally(() => {
+    const page = await this.#server.list({ ...this.#options, limit: FIRST_PAGE, count: true }).finally(() => {
       this.#meanwhile = undefined
     })
     this.#rows = [...page.sessions]
@@ -105,7 +112,7 @@ export class SessionsViewModel {
 
   async #next(): Promise<void> {
     const limit = this.#wanted - this.#rows.length > LARGE_PAGE ? LARGE_PAGE : PAGE
-    const page = await server.list({ ...this.#options, limit, cursor: this.#cursor as string })
+    const page = await this.#server.list({ ...this.#options, limit, cursor: this.#cursor as string })
     const known = this.placeOf
     // One that changed meanwhile may come again further down.
     this.#rows = this.#rows.concat(page.sessions.filter(({ id }) => known(id) === undefined))
@@ -116,6 +123,15 @@ export class SessionsViewModel {
     this.#places = undefined
     this.#cursor = cursor
     this.total = cursor === null ? this.#rows.length : (total ?? this.total)
+  }
+
+  /** Shows what changes, until the signal ends it. */
+  async follow(signal: AbortSignal): Promise<void> {
+    for await (const info of this.#server.changes({ signal })) {
+      // Not waited for: the list shows at once what changes while it is read.
+      if (info === undefined) void this.reload()
+      else this.apply(info)
+    }
   }
 
   /** A session is not what it was. */
@@ -131,7 +147,7 @@ export class SessionsViewModel {
     else {
       if (place !== undefined) this.#rows[place] = info
       if (!this.mayMove) this.waiting.add(info.id)
-      else this.#rereadSoon()
+      else this.#reread.ask()
     }
     this.#tell()
   }
@@ -151,16 +167,9 @@ export class SessionsViewModel {
     this.#places = undefined
   }
 
-  #rereadSoon(): void {
-    this.#reread ??= setTimeout(() => {
-      this.#reread = undefined
-      void this.reload()
-    }, REREAD_MS)
-  }
-
   close(): void {
     this.#ending.abort()
-    clearTimeout(this.#reread)
+    this.#reread.cancel()
     cancelAnimationFrame(this.#frame)
   }
 

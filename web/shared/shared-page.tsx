@@ -5,8 +5,9 @@ import { Transcript } from '../session/transcript.tsx'
 import { PAGE, TranscriptViewModel } from '../session/transcript-view-model.ts'
 import { useOpened } from '../session/use-session.ts'
 import { counted, longTime } from '../shell/format.ts'
+import { messageOf } from '../shell/message-of.ts'
 import { copy } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { server } from '../shell/server.ts'
 import '../style/session.css'
 
 export function SharedPage() {

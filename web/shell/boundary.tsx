@@ -1,6 +1,6 @@
 /** What goes wrong while a page is drawn stays there, and is told. */
 import { Component, type ReactNode } from 'react'
-import { messageOf } from './server.ts'
+import { messageOf } from './message-of.ts'
 
 export class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state: { readonly error: unknown } = { error: undefined }

@@ -1,11 +1,11 @@
 /** What the keys do here, as they are at this moment. */
 import { Dialog } from './dialog.tsx'
-import { shortcutGroups } from './keyboard.ts'
+import { keyboard } from './keyboard.ts'
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose} className="help">
-      {shortcutGroups().map(({ name, shortcuts }) => (
+      {keyboard.groups.map(({ name, shortcuts }) => (
         <section key={name}>
           <h3>{name}</h3>
           <dl>

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from './dialog.tsx'
 import { sessionPath } from './format.ts'
-import { shortcutGroups } from './keyboard.ts'
+import { keyboard } from './keyboard.ts'
 import { server } from './server.ts'
 
 interface Command {
@@ -24,7 +24,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     placeholderData: (before) => before,
   })
   // What the keys do when it opens: the dialog itself adds none.
-  const known = useMemo(() => shortcutGroups(), [])
+  const known = useMemo(() => keyboard.groups, [])
   const commands: Command[] = [
     ...known.flatMap(({ name, shortcuts }) =>
       shortcuts

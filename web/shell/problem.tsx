@@ -1,5 +1,5 @@
 /** What went wrong with something that is shown here, and nothing if nothing did. */
-import { messageOf } from './server.ts'
+import { messageOf } from './message-of.ts'
 
 export function Problem({ error }: { readonly error: unknown }) {
   if (error === null || error === undefined) return null

@@ -1,7 +1,8 @@
 /** Where somebody without a cookie lands: the link that the server printed, or a key. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { messageOf, signIn } from './server.ts'
+import { messageOf } from './message-of.ts'
+import { serverLink } from './server.ts'
 
 export function SignIn() {
   const queries = useQueryClient()
@@ -12,7 +13,7 @@ export function SignIn() {
     setBusy(true)
     setProblem('')
     try {
-      await signIn(key)
+      await serverLink.signIn(key)
       await queries.resetQueries()
     } catch (error) {
       setProblem(messageOf(error))

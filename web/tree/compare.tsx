@@ -6,8 +6,10 @@ import { MessageRow } from '../session/message-row.tsx'
 import { TranscriptViewModel } from '../session/transcript-view-model.ts'
 import { useOpened } from '../session/use-session.ts'
 import { counted, full, sessionPath } from '../shell/format.ts'
+import { messageOf } from '../shell/message-of.ts'
 import { copy } from '../shell/notices.tsx'
-import { messageOf, server } from '../shell/server.ts'
+import { server } from '../shell/server.ts'
+import { partingOf } from './parting.ts'
 
 /** So many messages behind the point are shown of each. */
 const SHOWN = 200
@@ -19,7 +21,10 @@ interface CompareProps {
 }
 
 export function Compare({ left, right, onClose }: CompareProps) {
-  const { data: point, error } = useQuery({ queryKey: ['compare', left, right], queryFn: () => partingOf(left, right) })
+  const { data: point, error } = useQuery({
+    queryKey: ['compare', left, right],
+    queryFn: () => partingOf(server.session(left), server.session(right)),
+  })
   return (
     <div className="compare">
       <div className="compare-head">
@@ -45,21 +50,6 @@ export function Compare({ left, right, onClose }: CompareProps) {
       )}
     </div>
   )
-}
-
-/** How many messages two sessions have in common: a fork has its parent's, with their ids, up to where it was made. */
-async function partingOf(left: string, right: string): Promise<number> {
-  const [one, other] = await Promise.all([server.session(left), server.session(right)])
-  const [{ totalMessageCount: first }, { totalMessageCount: second }] = await Promise.all([one.info(), other.info()])
-  const idAt = async (session: typeof one, depth: number) => (await session.messages({ archived: true, depth, limit: 1 })).messages[0]?.id
-  let [low, high] = [0, Math.min(first, second)]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const [a, b] = await Promise.all([idAt(one, middle), idAt(other, middle)])
-    if (a !== undefined && a === b) low = middle
-    else high = middle - 1
-  }
-  return low
 }
 
 function Column({ id, point }: { readonly id: string; readonly point: number }) {

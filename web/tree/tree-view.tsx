@@ -1,21 +1,19 @@
 /** Where a session comes from and what came from it: forks and sub-agents, drawn; and two of them beside each other. */
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { hierarchy, tree } from 'd3-hierarchy'
 import { Link, useSearchParams } from 'wouter'
 import { sessionPath } from '../shell/format.ts'
-import { messageOf, server } from '../shell/server.ts'
+import { messageOf } from '../shell/message-of.ts'
+import { server } from '../shell/server.ts'
 import { Compare } from './compare.tsx'
+import { type TreeNode, type TreePage, wholeTree, withNextPage } from './whole-tree.ts'
 import '../style/tree.css'
 
-type TreeNode = Awaited<ReturnType<Awaited<ReturnType<typeof server.session>>['tree']>>
-
 const [ROW_PX, COLUMN_PX, NODE_PX] = [46, 250, 210]
-/** Ancestors that are looked for, at most. */
-const GENERATIONS = 50
 
 export function TreeView({ id }: { readonly id: string }) {
   const [params, setParams] = useSearchParams()
-  const { data, error } = useQuery({ queryKey: ['session', id, 'tree'], queryFn: () => wholeTree(id) })
+  const { data, error } = useQuery({ queryKey: ['session', id, 'tree'], queryFn: () => wholeTree(server, id) })
   const other = params.get('with')
   if (error !== null) {
     return (
@@ -36,30 +34,30 @@ export function TreeView({ id }: { readonly id: string }) {
         <p className="dim">Choose one to go there; compare it with this one from where they part.</p>
       )}
       <Drawing root={data} current={id} onCompare={(session) => setParams({ with: session })} />
+      {data.cursor !== null && <More id={id} tree={data} />}
     </div>
   )
 }
 
-/** From the first ancestor on. */
-async function wholeTree(id: string): Promise<TreeNode> {
-  let root = id
-  for (let i = 0; i < GENERATIONS; i++) {
-    const { parent } = await server.session(root).info()
-    // A parent that is gone leaves its children where they are.
-    const isThere = parent !== null && (await exists(parent.session))
-    if (parent === null || !isThere) break
-    root = parent.session
-  }
-  return server.session(root).tree()
-}
-
-async function exists(id: string): Promise<boolean> {
-  try {
-    await server.session(id).info()
-    return true
-  } catch {
-    return false
-  }
+/** Loads the next page of a tree that is larger than one. */
+function More({ id, tree }: { readonly id: string; readonly tree: TreePage }) {
+  const queries = useQueryClient()
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => withNextPage(server, tree),
+    onSuccess: (grown) => queries.setQueryData(['session', id, 'tree'], grown),
+  })
+  return (
+    <p>
+      <button type="button" disabled={isPending} onClick={() => mutate()}>
+        Show more sessions
+      </button>
+      {error !== null && (
+        <span className="problem" role="alert">
+          {messageOf(error)}
+        </span>
+      )}
+    </p>
+  )
 }
 
 interface DrawingProps {

@@ -34,7 +34,7 @@ export interface RespondOptions<M extends UIMessage> {
 }
 
 export class HoldfastChat<M extends UIMessage = UIMessage> {
-  readonly #session: AdapterSession
+  readonly #session: AdapterSession<M>
   readonly #log: StreamLog
   readonly #onDamage: OnDamage | undefined
 
@@ -44,13 +44,13 @@ export class HoldfastChat<M extends UIMessage = UIMessage> {
     this.#log = new StreamLog(store, chatId)
   }
 
-  async #messages(): Promise<StoredMessage[]> {
+  async #messages(): Promise<StoredMessage<M>[]> {
     return newestMessages(this.#session, { onDamage: this.#onDamage })
   }
 
   /** Every message of the chat, oldest first. */
   async load(): Promise<M[]> {
-    return (await this.#messages()).map(({ message }) => message as unknown as M)
+    return (await this.#messages()).map(({ message }) => message)
   }
 
   /** Adds a message, or gives the one with its id other content. */

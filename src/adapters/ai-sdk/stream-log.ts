@@ -74,26 +74,17 @@ export class StreamLog {
     const session = this.#session()
     if ((await ifKept(() => session.info())) === undefined) return null
     const left = new AbortController()
-    let heard: NodeJS.Timeout | undefined
-    const listen = (): void => {
-      clearTimeout(heard)
-      heard = setTimeout(() => left.abort(), DEAD_MS)
-    }
-    const stop = (): void => {
-      clearTimeout(heard)
-      left.abort()
-    }
     const messages = messagesOf(session, left.signal)
-    listen()
     return new ReadableStream<UIMessageChunk>({
       pull: async (controller) => {
         for (;;) {
-          const { value, done } = await messages.next()
-          listen()
+          // Only while it waits: a stream that nobody reads to its end must not keep the program alive.
+          const silent = setTimeout(() => left.abort(), DEAD_MS)
+          const { value, done } = await messages.next().finally(() => clearTimeout(silent))
           if (done === true || value.type === 'ai-sdk.end') {
             // Nobody said that it is done: whoever made it is dead.
             if (done === true) controller.enqueue({ type: 'abort' })
-            stop()
+            left.abort()
             return controller.close()
           }
           if (value.type !== 'ai-sdk.chunks' || value.chunks.length === 0) continue
@@ -101,7 +92,7 @@ export class StreamLog {
           return
         }
       },
-      cancel: stop,
+      cancel: () => left.abort(),
     })
   }
 
@@ -132,22 +123,22 @@ export class StreamLog {
     })
   }
 
-  #session(): AdapterSession {
+  #session(): AdapterSession<LogMessage> {
     return this.#store.session(this.#id)
   }
 }
 
 /** What a log holds and what comes, each once. Ends when the log is deleted, or when told. */
-async function* messagesOf(session: AdapterSession, signal: AbortSignal): AsyncGenerator<LogMessage> {
+async function* messagesOf(session: AdapterSession<LogMessage>, signal: AbortSignal): AsyncGenerator<LogMessage> {
   // Followed first, read then: nothing falls between the two.
   const changes = session.follow({ signal })
   const seen = new Set<string>()
   for (const { id, message } of (await ifKept(() => newestMessages(session))) ?? []) {
     seen.add(id)
-    yield message as unknown as LogMessage
+    yield message
   }
   for await (const { type, messages } of changes) {
-    for (const { id, message } of messages) if (!seen.has(id)) yield message as unknown as LogMessage
+    for (const { id, message } of messages) if (!seen.has(id)) yield message
     if (type === 'session.deleted') return
   }
 }

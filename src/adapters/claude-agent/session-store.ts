@@ -19,6 +19,8 @@ import {
   type AdapterStore,
   begun,
   type DamageOptions,
+  entriesIn,
+  entryIn,
   hasReason,
   ifKept,
   newestMessages,
@@ -78,7 +80,7 @@ export class HoldfastSessionStore implements SessionStore {
     for (;;) {
       const { projectKey: project, sessionId, subpath = null } = key
       const expect = await begun(this.#store, session, { tags: [TAG], metadata: { project, session: sessionId, subpath } })
-      const known = await knownOf(session)
+      const known = await knownOf(session, this.#onDamage)
       const messages = lines.filter(({ uuid }) => uuid !== undefined)
       const beside = besideOf(key, known, lines)
       try {
@@ -98,7 +100,7 @@ export class HoldfastSessionStore implements SessionStore {
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const session = this.#session(key)
     const beside: Line[] = []
-    const entries = session.entries(LINES)
+    const entries = entriesIn(session, LINES, this.#onDamage)
     for (;;) {
       const next = await ifKept(() => entries.next())
       if (next === undefined) return null
@@ -122,7 +124,7 @@ export class HoldfastSessionStore implements SessionStore {
     const summaries: SessionSummaryEntry[] = []
     for (const { id, metadata } of await this.#list({ project: projectKey, subpath: null })) {
       const session = this.#store.session(id)
-      const entry = await ifKept(() => session.entry(SUMMARY, SUMMARY))
+      const entry = await ifKept(() => entryIn(session, SUMMARY, SUMMARY, this.#onDamage))
       const data = (entry?.value as unknown as Known | undefined)?.data ?? null
       if (entry !== undefined && data !== null) {
         summaries.push({ sessionId: metadata.session as string, mtime: Date.parse(entry.at), data: { ...data } })
@@ -165,8 +167,8 @@ function idOf({ projectKey, sessionId, subpath }: SessionKey): string {
   return shortened(['claude-agent', projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])].join('/'))
 }
 
-async function knownOf(session: AdapterSession): Promise<Known> {
-  const entry = await session.entry(SUMMARY, SUMMARY)
+async function knownOf(session: AdapterSession, onDamage: OnDamage | undefined): Promise<Known> {
+  const entry = await entryIn(session, SUMMARY, SUMMARY, onDamage)
   return (entry?.value as unknown as Known | undefined) ?? { data: null, messages: 0, lines: 0 }
 }
 

@@ -30,7 +30,7 @@ export class MessageLists {
     this.#onDamage = onDamage
   }
 
-  async read(session: AdapterSession, last: string): Promise<MessageList> {
+  async read(session: AdapterSession<object>, last: string): Promise<MessageList> {
     const known = this.#lists.get(nameOf(session, last))
     if (known !== undefined) {
       this.keep(session, known)
@@ -44,13 +44,13 @@ export class MessageLists {
   }
 
   /** The list of a session that was used last: most likely what the next one begins with. */
-  latest({ id }: AdapterSession): MessageList {
+  latest({ id }: AdapterSession<object>): MessageList {
     let latest = NO_MESSAGES
     for (const [name, list] of this.#lists) if (name.startsWith(nameOf({ id }, ''))) latest = list
     return latest
   }
 
-  keep(session: AdapterSession, list: MessageList): void {
+  keep(session: AdapterSession<object>, list: MessageList): void {
     const last = list.ids.at(-1)
     if (last === undefined) return
     const name = nameOf(session, last)
@@ -63,7 +63,7 @@ export class MessageLists {
   }
 }
 
-function nameOf({ id }: Pick<AdapterSession, 'id'>, last: string): string {
+function nameOf({ id }: Pick<AdapterSession<object>, 'id'>, last: string): string {
   return `${JSON.stringify(id)} ${last}`
 }
 

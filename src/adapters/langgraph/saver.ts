@@ -22,7 +22,7 @@ import { HoldfastError } from '../../errors.ts'
 import type { Json } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
 import { plainOf } from '../langchain/message.ts'
-import type { AdapterStore, DamageOptions } from '../sessions.ts'
+import type { AdapterStore, DamageOptions, OnDamage } from '../sessions.ts'
 import { commonLength, MessageLists, messagesOf, NO_MESSAGES, textsOf } from './message-list.ts'
 import { type Packed, pack, unpack } from './packed.ts'
 import { prune } from './prune.ts'
@@ -47,6 +47,7 @@ const THREADS = 1000
 
 export class HoldfastSaver extends BaseCheckpointSaver {
   readonly #store: AdapterStore
+  readonly #onDamage: OnDamage | undefined
   readonly #messagesChannel: string
   readonly #lists: MessageLists
   readonly #threads = new Map<string, Thread>()
@@ -55,6 +56,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
     super(serde)
     this.#lists = new MessageLists({ onDamage })
     this.#store = store
+    this.#onDamage = onDamage
     this.#messagesChannel = messagesChannel
   }
 
@@ -161,7 +163,7 @@ export class HoldfastSaver extends BaseCheckpointSaver {
 
   #thread(id: string | undefined): Thread {
     if (id === undefined) throw missing('thread_id')
-    const thread = this.#threads.get(id) ?? new Thread(this.#store, id)
+    const thread = this.#threads.get(id) ?? new Thread(this.#store, id, this.#onDamage)
     this.#threads.delete(id)
     this.#threads.set(id, thread)
     for (const oldest of this.#threads.keys()) {

@@ -18,10 +18,19 @@ import {
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint'
 import type { Json, JsonObject } from '../../record/record.ts'
-import { type AdapterSession, type AdapterStore, begun, ifKept } from '../sessions.ts'
+import {
+  type AdapterSession,
+  type AdapterStore,
+  begun,
+  type DamageOptions,
+  entriesIn,
+  entryIn,
+  ifKept,
+  type OnDamage,
+} from '../sessions.ts'
 import { keyOf } from './thread.ts'
 
-export interface HoldfastStoreOptions {
+export interface HoldfastStoreOptions extends DamageOptions {
   /** A store that was opened, or one at a server. */
   readonly store: AdapterStore
 }
@@ -37,10 +46,12 @@ const ITEMS = 'items'
 
 export class HoldfastStore extends BaseStore {
   readonly #store: AdapterStore
+  readonly #onDamage: OnDamage | undefined
 
-  constructor({ store }: HoldfastStoreOptions) {
+  constructor({ store, onDamage }: HoldfastStoreOptions) {
     super()
     this.#store = store
+    this.#onDamage = onDamage
   }
 
   /** What is read is read before anything is put. */
@@ -62,7 +73,7 @@ export class HoldfastStore extends BaseStore {
 
   async #get({ namespace, key }: GetOperation): Promise<Item | null> {
     const session = this.#session(namespace)
-    const entry = await ifKept(() => session.entry(ITEMS, keyOf(key)))
+    const entry = await ifKept(() => entryIn(session, ITEMS, keyOf(key), this.#onDamage))
     return entry === undefined ? null : itemOf(namespace, entry.value)
   }
 
@@ -74,7 +85,7 @@ export class HoldfastStore extends BaseStore {
     const entries: { channel: string; key: string; value?: Json }[] = []
     const now = new Date().toISOString()
     for (const [key, { value }] of last) {
-      const before = (await ifKept(() => session.entry(ITEMS, keyOf(key))))?.value as unknown as Kept | undefined
+      const before = (await ifKept(() => entryIn(session, ITEMS, keyOf(key), this.#onDamage)))?.value as unknown as Kept | undefined
       const kept = { key, value, createdAt: before?.createdAt ?? now, updatedAt: now } as unknown as Json
       entries.push({ channel: ITEMS, key: keyOf(key), ...(value === null ? {} : { value: kept }) })
     }
@@ -88,7 +99,7 @@ export class HoldfastStore extends BaseStore {
     for await (const namespace of this.#all()) {
       if (!matches({ matchType: 'prefix', path: namespacePrefix }, namespace)) continue
       const session = this.#session(namespace)
-      for await (const { value } of session.entries(ITEMS)) {
+      for await (const { value } of entriesIn(session, ITEMS, this.#onDamage)) {
         const item = itemOf(namespace, value)
         if (Object.entries(filter).every(([field, wanted]) => fits(item.value[field], wanted))) items.push(item)
       }

@@ -13,7 +13,17 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '../../record/record.ts'
 import type { Entry } from '../../session/records.ts'
-import { type AdapterSession, type AdapterStore, begun, hasReason, ifKept, shortened } from '../sessions.ts'
+import {
+  type AdapterSession,
+  type AdapterStore,
+  begun,
+  entriesIn,
+  entryIn,
+  hasReason,
+  ifKept,
+  type OnDamage,
+  shortened,
+} from '../sessions.ts'
 import type { Packed } from './packed.ts'
 
 export const TAG = 'langgraph'
@@ -46,18 +56,20 @@ export interface Change {
 export class Thread {
   readonly id: string
   readonly #store: AdapterStore
-  #session: AdapterSession | undefined
+  readonly #onDamage: OnDamage | undefined
+  #session: AdapterSession<object> | undefined
   /** As of the last call; another process may have gone on. */
   #version: string | undefined
   /** Calls of this process wait for each other: they would only lose races. */
   #queue: Promise<unknown> = Promise.resolve()
 
-  constructor(store: AdapterStore, id: string) {
+  constructor(store: AdapterStore, id: string, onDamage?: OnDamage) {
     this.#store = store
     this.id = id
+    this.#onDamage = onDamage
   }
 
-  get session(): AdapterSession {
+  get session(): AdapterSession<object> {
     this.#session ??= this.#store.session(this.id)
     return this.#session
   }
@@ -65,13 +77,13 @@ export class Thread {
   /** The last value of an entry; undefined if there is none, or no thread. */
   async read<T>(channel: string, ...key: string[]): Promise<T | undefined> {
     const session = this.session
-    return (await ifKept(() => session.entry(channel, keyOf(...key))))?.value as T | undefined
+    return (await ifKept(() => entryIn(session, channel, keyOf(...key), this.#onDamage)))?.value as T | undefined
   }
 
   /** Checkpoints of all namespaces, the one put last first. */
   async *rows(): AsyncGenerator<CheckpointRow> {
     const session = this.session
-    const entries = session.entries(CHECKPOINTS)
+    const entries = entriesIn(session, CHECKPOINTS, this.#onDamage)
     for (;;) {
       const next = await ifKept(() => entries.next())
       if (next === undefined || next.done === true) return

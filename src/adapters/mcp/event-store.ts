@@ -14,6 +14,11 @@ export interface HoldfastEventStoreOptions {
   readonly prefix?: string
 }
 
+interface StoredEvent {
+  readonly type: 'mcp.event'
+  readonly message: JSONRPCMessage
+}
+
 export class HoldfastEventStore implements EventStore {
   readonly #store: Pick<AdapterStore, 'session'>
   readonly #prefix: string
@@ -44,7 +49,7 @@ export class HoldfastEventStore implements EventStore {
       const page = await session.messages({ after, limit: 1000, archived: true })
       reportDamage(session.id, page.damage)
       for (const { id, message } of page.messages) {
-        await send(`${name}.${id}`, (message as { message: unknown }).message as JSONRPCMessage)
+        await send(`${name}.${id}`, message.message)
         after = id
       }
       more = page.more
@@ -52,7 +57,7 @@ export class HoldfastEventStore implements EventStore {
     return stream
   }
 
-  #session(streamId: StreamId): AdapterSession {
+  #session(streamId: StreamId): AdapterSession<StoredEvent> {
     return this.#store.session(`${this.#prefix}${streamId}`)
   }
 }

@@ -1,5 +1,6 @@
 /** What an MCP server needs: a store, and what its agents may do. */
-import type { SessionApi, StoreApi } from '../../client/api.ts'
+import type { SessionApi } from '../../store/api/session-api.ts'
+import type { StoreApi } from '../../store/api/store-api.ts'
 
 export interface McpStore extends Pick<StoreApi, 'list' | 'search'> {
   /** With `creates`, one that is missing may be about to be made. */

@@ -5,11 +5,13 @@
 import { z } from 'zod'
 import { HoldfastError } from '../../errors.ts'
 import { viewOf } from '../../message/message.ts'
+import type { SessionApi } from '../../store/api/session-api.ts'
 import type { StoredMessage } from '../../store/messages/stored-message.ts'
 import type { Window } from '../../store/messages/window.ts'
-import { foundFields } from '../../wire/search.ts'
-import { sessionFields } from '../../wire/sessions.ts'
-import { answer, Damage, damageNote } from './answer.ts'
+import { foundCodec } from '../../wire/search.ts'
+import { sessionCodec } from '../../wire/sessions.ts'
+import { answer, answering, Damage, damageNote, refusing } from './answer.ts'
+import { argumentsOf } from './arguments.ts'
 import type { McpOptions, McpStore } from './options.ts'
 import { completable, McpServer, ResourceTemplate, SubscribeRequestSchema, UnsubscribeRequestSchema } from './sdk.ts'
 import { addWriteTools } from './write-tools.ts'
@@ -59,66 +61,85 @@ function addReadTools(server: McpServer, store: McpStore): void {
     {
       title: 'Search sessions',
       description: 'Finds messages, titles, summaries and memories by words, in all sessions or in one. Best first, with snippets.',
-      inputSchema: { query: z.string().min(1), session_id: z.string().optional(), limit: z.number().int().min(1).max(100).default(20) },
+      inputSchema: argumentsOf({
+        query: z.string().min(1),
+        session_id: z.string().optional(),
+        limit: z.number().int().min(1).max(100).default(20),
+      }),
       outputSchema: { hits: z.array(Hit), damage: Damage },
       annotations: READS,
     },
-    async ({ query, session_id: session, limit }) => {
+    answering(async ({ query, session_id: session, limit }) => {
+      if (session !== undefined) await requireSession(store, session)
       const found = await store.search(query, { limit, ...(session === undefined ? {} : { session }) })
-      return answer({ hits: foundFields(found).hits.map((hit) => Hit.parse(hit)) }, found.damage)
-    },
+      return answer({ hits: foundCodec.encode(found).hits.map((hit) => Hit.parse(hit)) }, found.damage)
+    }),
   )
   server.registerTool(
     'list_sessions',
     {
       title: 'List sessions',
       description: 'Sessions, those changed last first, a page at a time.',
-      inputSchema: {
+      inputSchema: argumentsOf({
         query: z.string().optional().describe('words that the id, the title or a tag must have'),
         limit: z.number().int().min(1).max(200).default(50),
         cursor: z.string().optional().describe('where the page before ended'),
-      },
+      }),
       outputSchema: { sessions: z.array(Listed), next_cursor: z.string().nullable() },
       annotations: READS,
     },
-    async ({ query, limit, cursor }) => {
+    answering(async ({ query, limit, cursor }) => {
       const page = await store.list({ limit, ...(query === undefined ? {} : { query }), ...(cursor === undefined ? {} : { cursor }) })
-      return answer({ sessions: page.sessions.map((info) => Listed.parse(sessionFields(info))), next_cursor: page.cursor })
-    },
+      return answer({ sessions: page.sessions.map((info) => Listed.parse(sessionCodec.encode(info))), next_cursor: page.cursor })
+    }),
   )
   server.registerTool(
     'read_session',
     {
       title: 'Read a session',
       description: 'Messages of a session, oldest first: the newest ones, or those before one. Those in archives too.',
-      inputSchema: { session_id: z.string(), limit: z.number().int().min(1).max(500).default(50), before: z.string().optional() },
+      inputSchema: argumentsOf({
+        session_id: z.string(),
+        limit: z.number().int().min(1).max(500).default(50),
+        before: z.string().optional(),
+      }),
       outputSchema: { messages: z.array(Message), more: z.boolean(), damage: Damage },
       annotations: READS,
     },
-    async ({ session_id, limit, before }) => {
+    answering(async ({ session_id, limit, before }) => {
       const session = await store.session(session_id)
       const { messages, more, damage } = await session.messages({ limit, archived: true, ...(before === undefined ? {} : { before }) })
       return answer({ messages: messages.map(messageFields), more }, damage)
-    },
+    }),
   )
-  server.registerTool(
-    'get_context',
-    {
-      title: 'Get the context of a session',
-      description: 'What to go on from: the summary of what came before, and the newest messages, within a budget of tokens.',
-      inputSchema: {
-        session_id: z.string(),
-        token_budget: z.number().int().min(1).max(1_000_000).default(8000),
-        recall: z.string().optional().describe('words: memories and older messages that match are added'),
-      },
-      outputSchema: { text: z.string(), tokens: z.number(), left_out: z.number(), damage: Damage },
-      annotations: READS,
+  const window = {
+    inputSchema: argumentsOf({
+      session_id: z.string(),
+      token_budget: z.number().int().min(1).max(1_000_000).default(8000),
+      recall: z.string().optional().describe('words: adds memories and older messages that match'),
+    }),
+    outputSchema: {
+      text: z.string(),
+      tokens: z.number(),
+      left_out: z.number().describe('messages outside of archives that are not in the text'),
+      damage: Damage,
     },
-    async ({ session_id, token_budget: budget, recall }) => {
-      const window = await (await store.session(session_id)).window({ budget, ...(recall === undefined ? {} : { recall }) })
-      return answer({ text: textOf(window), tokens: window.tokens, left_out: window.leftOut.length }, window.damage)
-    },
-  )
+    annotations: READS,
+  }
+  const getWindow = answering(async ({ session_id, token_budget: budget, recall }: WindowQuery) => {
+    const made = await (await store.session(session_id)).window({ budget, ...(recall === undefined ? {} : { recall }) })
+    return answer({ text: textOf(made), tokens: made.tokens, left_out: messagesLeftOut(made) }, made.damage)
+  })
+  const about = 'What to send to a model: the summary of earlier messages and the newest messages, within a budget of tokens.'
+  server.registerTool('get_window', { title: 'Get the window of a session', description: about, ...window }, getWindow)
+  const former = 'The same as get_window, by its former name.'
+  server.registerTool('get_context', { title: 'Get the window of a session', description: former, ...window }, getWindow)
+}
+
+interface WindowQuery {
+  readonly session_id: string
+  readonly token_budget: number
+  readonly recall?: string | undefined
 }
 
 function addResources(server: McpServer, store: McpStore): void {
@@ -135,21 +156,23 @@ function addResources(server: McpServer, store: McpStore): void {
     'session',
     new ResourceTemplate(`${SCHEME}{id}`, { list, complete: { id: completionsIn(store) } }),
     about,
-    async (uri) => {
+    refusing(async (uri: URL) => {
       const { messages, damage } = await (await store.session(idOf(uri.href))).messages({ limit: 200, archived: true })
       const note = damage.length === 0 ? '' : `> ${damageNote(damage)}\n\n`
       const text = note + messages.map(({ at, message }) => `## ${headOf(message)} · ${at}\n\n${viewOf(message).text}\n`).join('\n')
       return { contents: [{ uri: uri.href, mimeType: 'text/markdown', text }] }
-    },
+    }),
   )
 }
 
 /** Whoever subscribes hears of every change, by whichever process. */
 function addSubscriptions(server: McpServer, store: McpStore): void {
   const following = new Map<string, AbortController>()
-  server.server.setRequestHandler(SubscribeRequestSchema, async ({ params: { uri } }) => {
+  const subscribe = refusing(async (uri: string) => {
     if (following.has(uri)) return {}
-    const session = await store.session(idOf(uri))
+    const session = await requireSession(store, idOf(uri))
+    // Another request may have come while this one looked.
+    if (following.has(uri)) return {}
     const controller = new AbortController()
     following.set(uri, controller)
     const changes = session.follow({ signal: controller.signal })
@@ -164,6 +187,7 @@ function addSubscriptions(server: McpServer, store: McpStore): void {
     })
     return {}
   })
+  server.server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => subscribe(uri))
   server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
     following.get(uri)?.abort()
     following.delete(uri)
@@ -175,24 +199,43 @@ function addSubscriptions(server: McpServer, store: McpStore): void {
 }
 
 function addPrompt(server: McpServer, store: McpStore): void {
-  server.registerPrompt(
+  const argsSchema = { session_id: completable(z.string(), completionsIn(store)), token_budget: z.string().regex(/^\d+$/).optional() }
+  const prompt = server.registerPrompt(
     'resume_session',
-    {
-      title: 'Resume a session',
-      description: 'Takes up a session where it ended.',
-      argsSchema: { session_id: completable(z.string(), completionsIn(store)), token_budget: z.string().regex(/^\d+$/).optional() },
-    },
-    async ({ session_id, token_budget = '8000' }) => {
+    { title: 'Resume a session', description: 'Takes up a session where it ended.', argsSchema },
+    refusing(async ({ session_id, token_budget = '8000' }: PromptQuery) => {
       const window = await (await store.session(session_id)).window({ budget: Number(token_budget) })
       const text = `This is what was said so far in the session "${session_id}". Go on from here.\n\n${textOf(window)}`
       return { messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }] }
-    },
+    }),
   )
+  // The protocol's package takes the fields of a prompt only, and passes over what it does not know.
+  prompt.argsSchema = argumentsOf(argsSchema)
+}
+
+interface PromptQuery {
+  readonly session_id: string
+  readonly token_budget?: string | undefined
+}
+
+/** A session that there is. One that is damaged is, too: what cannot be read of it is reported by who reads it. */
+async function requireSession(store: McpStore, id: string): Promise<SessionApi> {
+  const session = await store.session(id)
+  await session.info().catch((error: unknown) => {
+    if (error instanceof HoldfastError && error.code === 'NOT_FOUND') throw error
+  })
+  return session
 }
 
 /** Ids of sessions that go with what was typed, those changed last first. */
 function completionsIn(store: McpStore): (typed: string) => Promise<string[]> {
   return async (typed) => (await store.list({ limit: 100, ...(typed === '' ? {} : { query: typed }) })).sessions.map(({ id }) => id)
+}
+
+/** How many messages a window lacks. Of those that cannot be read and whose number is unknown, there is at least one. */
+function messagesLeftOut({ leftOut }: Window): number {
+  const counts = leftOut.map((one) => (one.kind === 'messages' ? (one.count ?? 1) : one.kind === 'message' ? 1 : 0))
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 function messageOf(error: unknown): string {
@@ -228,5 +271,15 @@ function uriOf(id: string): string {
 
 function idOf(uri: string): string {
   if (!uri.startsWith(SCHEME)) throw new HoldfastError('INVALID_ARGUMENT', `A session is named as ${SCHEME}id; got ${uri.slice(0, 100)}.`)
-  return decodeURIComponent(uri.slice(SCHEME.length).replace(/\/$/, ''))
+  try {
+    return decodeURIComponent(uri.slice(SCHEME.length).replace(/\/$/, ''))
+  } catch (error) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `${uri.slice(0, 100)} is no address: write the id of the session with % escapes of UTF-8.`,
+      {
+        cause: error,
+      },
+    )
+  }
 }

@@ -16,7 +16,7 @@ import type {
   SessionHistoryTransactionAwareSession,
 } from '@openai/agents-core'
 import { HoldfastError } from '../../errors.ts'
-import type { Json } from '../../record/record.ts'
+import type { JsonObject } from '../../record/record.ts'
 import { fromJson, toJson } from '../bytes.ts'
 import {
   type AdapterSession,
@@ -37,7 +37,7 @@ export interface HoldfastSessionOptions extends DamageOptions {
 
 export class HoldfastSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
   readonly #sessionId: string
-  readonly #session: AdapterSession
+  readonly #session: AdapterSession<JsonObject>
   readonly #onDamage: OnDamage | undefined
 
   constructor({ store, sessionId, onDamage }: HoldfastSessionOptions) {
@@ -106,19 +106,22 @@ export class HoldfastSession implements SessionHistoryTransactionAwareSession, S
 }
 
 /** The first call with this id becomes the replacement; further ones go. */
-function mutate(items: readonly Json[], { callId, replacement }: SessionHistoryMutation): Json[] {
-  const isCall = (item: Json): boolean => {
-    const { type, callId: id } = item as { type?: string; callId?: string }
+function mutate(items: readonly JsonObject[], { callId, replacement }: SessionHistoryMutation): JsonObject[] {
+  const isCall = ({ type, callId: id }: JsonObject): boolean => {
     return type === 'function_call' && id === callId
   }
   const first = items.findIndex(isCall)
-  return items.flatMap((item, index) => (index === first ? [toJson(replacement)] : isCall(item) ? [] : [item]))
+  return items.flatMap((item, index) => (index === first ? [toJson(replacement) as JsonObject] : isCall(item) ? [] : [item]))
 }
 
 /** Whether the last messages were still these. */
-async function exchanged(session: AdapterSession, last: readonly Json[], messages: readonly Json[]): Promise<boolean> {
+async function exchanged(
+  session: AdapterSession<JsonObject>,
+  last: readonly JsonObject[],
+  messages: readonly JsonObject[],
+): Promise<boolean> {
   try {
-    await session.replaceTail(last as object[], messages as object[], { ids: 'new' })
+    await session.replaceTail(last, messages, { ids: 'new' })
     return true
   } catch (error) {
     if (hasReason(error, 'other messages')) return false
@@ -126,8 +129,8 @@ async function exchanged(session: AdapterSession, last: readonly Json[], message
   }
 }
 
-function kept(items: readonly AgentInputItem[]): object[] {
-  return items.map((item) => toJson(item) as object)
+function kept(items: readonly AgentInputItem[]): JsonObject[] {
+  return items.map((item) => toJson(item) as JsonObject)
 }
 
 /** Ids of operations may be longer than keys. */

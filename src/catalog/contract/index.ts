@@ -165,7 +165,7 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
     await catalog.putText([text(a, [message(10, 'apple')])])
     assert.deepEqual(await found(catalog, 'apple'), [])
     const [known] = await catalog.known(['name of a'])
-    await catalog.putText([text(a, [message(60, 'apple')], { seen: { generation: known?.generation ?? 0, end: 0 } })])
+    await catalog.putText([text(a, [message(60, 'apple')], { basedOn: { generation: known?.generation ?? 0, end: 0 } })])
     assert.deepEqual(await found(catalog, 'apple'), ['a message 60'])
   },
 
@@ -174,7 +174,7 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
     await catalog.put([a])
     await catalog.putText([text(a, [message(10, 'apple'), message(20, 'apple'), message(30, 'apple')])])
     const later = (from: number, given: object): Parameters<Catalog['putText']>[0] => [
-      text(a, [], { seen: { generation: 0, end: from }, text: { end: from + 100, at: 0, crc: '' }, ...given }),
+      text(a, [], { basedOn: { generation: 0, end: from }, text: { end: from + 100, at: 0, crc: '' }, ...given }),
     ]
     const stretch = { run: 0, from: 2, to: 4, first: 0, last: 100 }
     await catalog.putText(later(100, { left: [stretch] }))
@@ -269,7 +269,7 @@ const CASES: Readonly<Record<string, (opened: OpenedCatalog) => Promise<void>>> 
       (await catalog.known(['name of a', 'name of b'])).map((known) => known?.status),
       ['unreadable', 'damaged'],
     )
-    assert.deepEqual(await catalog.put([row('a', { seen: unread })]), [])
+    assert.deepEqual(await catalog.put([row('a', { basedOn: unread })]), [])
     assert.deepEqual(await catalog.unreadable(), [])
   },
 }

@@ -7,7 +7,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
   const base = {
     ...{
       name: `name of ${id}`,
-      seen: null,
+      basedOn: null,
       mark: { end: 100, crc: 'aaaaaaaa' },
       born: 0,
       rebuilt: false,
@@ -26,7 +26,7 @@ export function row(id: string, given: Partial<SessionPut> = {}): SessionPut {
 /** The row that follows another one. */
 export function next(before: SessionPut, given: Partial<SessionPut> = {}): SessionPut {
   const mark = { end: before.mark.end + 100, crc: 'bbbbbbbb' }
-  return { ...before, seen: before.mark, mark, rebuilt: false, tasks: [], summaries: [], retracted: [], erased: [], ...given }
+  return { ...before, basedOn: before.mark, mark, rebuilt: false, tasks: [], summaries: [], retracted: [], erased: [], ...given }
 }
 
 export function message(position: number, text: string, given: Partial<MessagePut> = {}): MessagePut {
@@ -37,7 +37,7 @@ export function message(position: number, text: string, given: Partial<MessagePu
 export function text(of: SessionPut, messages: readonly MessagePut[], given: Partial<TextPut> = {}): TextPut {
   return {
     name: of.name,
-    seen: { generation: 0, end: 0 },
+    basedOn: { generation: 0, end: 0 },
     rebuilt: false,
     text: { end: of.mark.end, at: 0, crc: 'cccccccc' },
     branch: [],

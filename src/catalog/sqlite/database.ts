@@ -2,13 +2,39 @@
  * SQLite, by whichever of two bindings there is: `node:sqlite` in a Node that has it, else `libsql`, which brings its own. Loaded when a
  * database is opened and not before: most processes only append, and need none. What they share is small, and so is this: texts, whole
  * numbers and null in, rows out.
+ *
+ * Nothing of a file is trusted. `libsql` ends the process when it meets a text that is not UTF-8, so statements select each column by its type:
+ * `text()` as bytes, which are decoded here, and `integer()`. Anything that is not as this software writes it makes the catalog broken.
  */
 import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 import { CatalogBroken, CatalogUnavailable } from '../../engine/catalog.ts'
 import { isWithoutNul, withNul, withoutNul } from '../../engine/nul.ts'
+import { isThere } from './file.ts'
 
 export type Value = string | number | null
 export type Row = Readonly<Record<string, Value>>
+
+interface Blob {
+  readonly id: number
+  readonly block: Uint8Array
+  readonly sum: number | null
+}
+
+/** Selects a text. Its name in the row is that of the column. */
+export function text(column: string, name = nameOf(column)): string {
+  return `CAST(${column} AS BLOB) AS ${name}`
+}
+
+/** Selects a whole number, also where the column holds something else by now. */
+export function integer(column: string, name = nameOf(column)): string {
+  return `CAST(${column} AS INTEGER) AS ${name}`
+}
+
+/** Of `s.title`, `title`. */
+function nameOf(column: string): string {
+  return column.slice(column.indexOf('.') + 1)
+}
 
 interface Statement {
   all(values: readonly Value[]): unknown
@@ -29,7 +55,10 @@ export class Database {
   readonly #statements = new Map<string, Statement>()
   #isLong = false
 
-  /** An empty path is a database of its own that vanishes when it is closed; `:memory:` one that never reaches a disk. */
+  /**
+   * The file must exist: in a directory that took the place of the store, none may be created. An empty path is a database of its own that vanishes when it
+   * is closed; `:memory:` one that never reaches a disk.
+   */
   constructor(path: string) {
     this.#binding = guarded(() => bind(path))
     this.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
@@ -41,7 +70,17 @@ export class Database {
   }
 
   all(sql: string, ...values: Value[]): Row[] {
-    return guarded(() => (this.#statement(sql).all(values.map(bound)) as Row[]).map(unbound))
+    return guarded(() => this.#statement(sql).all(values.map(bound)) as Selected[]).map(rowOf)
+  }
+
+  /** Rows with `id`, a `block` of bytes, and perhaps its `sum`. */
+  blobs(sql: string, ...values: Value[]): Blob[] {
+    const rows = guarded(() => this.#statement(sql).all(values) as Selected[])
+    return rows.map(({ id, block, sum = null }) => {
+      if (typeof id !== 'number' || typeof block !== 'object' || block === null || !(sum === null || typeof sum === 'number'))
+        throw new CatalogBroken('A block of the catalog is no block.')
+      return { id, block: new Uint8Array(block), sum }
+    })
   }
 
   get(sql: string, ...values: Value[]): Row | undefined {
@@ -105,9 +144,27 @@ function bind(path: string): Binding {
   } catch {
     // This Node has none.
   }
-  if (native !== undefined) return bindNative(new native.DatabaseSync(path))
+  const isFile = path !== '' && path !== ':memory:'
+  if (native !== undefined) {
+    // Not every Node that has it reads URIs. To load it takes long, so the file is looked for after that.
+    if (isFile && !isThere(path)) throw new CatalogFileRemoved()
+    return bindNative(new native.DatabaseSync(path))
+  }
   const Libsql = require('libsql') as new (path: string) => Binding
-  return new Libsql(path)
+  try {
+    // This SQLite reads URIs, so it can be asked to create nothing.
+    return new Libsql(isFile ? `${pathToFileURL(path).href}?mode=rw` : path)
+  } catch (error) {
+    if (isFile && !isThere(path)) throw new CatalogFileRemoved(error)
+    throw error
+  }
+}
+
+/** Another process has put another catalog in the place of this one, or a person has removed it. */
+export class CatalogFileRemoved extends CatalogUnavailable {
+  constructor(cause?: unknown) {
+    super('busy', 'The file of the catalog was removed while it was opened.', { cause })
+  }
 }
 
 /** Node 22 tells everybody who uses `node:sqlite` that it may change; whoever runs Holdfast can do nothing about that. */
@@ -144,16 +201,35 @@ function bound(value: Value): Value {
   return typeof value === 'string' ? withoutNul(value) : value
 }
 
-function unbound(row: Row): Row {
-  let isEscaped = false
-  for (const key in row) isEscaped ||= typeof row[key] === 'string' && isWithoutNul(row[key])
-  if (!isEscaped) return row
-  const texts = Object.entries(row).map(([key, value]) => [key, typeof value === 'string' ? withNul(value) : value])
-  return Object.fromEntries(texts) as Row
+type Selected = Readonly<Record<string, number | bigint | string | null | ArrayBuffer | Uint8Array>>
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function rowOf(selected: Selected): Row {
+  const row: Record<string, Value> = {}
+  for (const name in selected) {
+    const value = selected[name] as Selected[string]
+    if (value === null || typeof value === 'number') row[name] = value
+    else if (typeof value === 'object') row[name] = decoded(value)
+    // A text here would end the process on the day on which it is not UTF-8.
+    else throw new TypeError(`Select the column ${name} with text() or integer().`)
+  }
+  return row
 }
 
-/** SQLite's primary result codes. */
-const [ERROR, BUSY, LOCKED, CORRUPT, CONSTRAINT, NOT_A_DATABASE] = [1, 5, 6, 11, 19, 26]
+function decoded(bytes: ArrayBuffer | Uint8Array): string {
+  let value: string
+  try {
+    value = UTF8.decode(bytes)
+  } catch (error) {
+    throw new CatalogBroken('A text in the catalog is not UTF-8.', { cause: error })
+  }
+  return isWithoutNul(value) ? withNul(value) : value
+}
+
+/** SQLite's primary result codes of a catalog that is in use; of one that cannot be read or written where it is. Any other means that it is broken. */
+const [BUSY, LOCKED] = [5, 6]
+const [NO_PERMISSION, NO_MEMORY, IO_ERROR, FULL, CANNOT_OPEN] = [3, 7, 10, 13, 14]
 /** A file that ends before it says it does. */
 const SHORT_READ = 522
 
@@ -161,6 +237,7 @@ function guarded<T>(call: () => T): T {
   try {
     return call()
   } catch (error) {
+    if (error instanceof CatalogUnavailable) throw error
     const { rawCode, errcode } = error as { rawCode?: number; errcode?: number }
     const code = rawCode ?? errcode
     const message = error instanceof Error ? error.message : String(error)
@@ -168,9 +245,9 @@ function guarded<T>(call: () => T): T {
       const isFound = !/^(?:ERR_|MODULE_)/.test((error as { code?: string }).code ?? '')
       throw new CatalogUnavailable(isFound ? 'unwritable' : 'absent', `SQLite cannot be used here: ${message}`, { cause: error })
     }
-    // A statement that does not fit, or a row that was there: the tables are not those that this software makes, or contradict themselves.
-    if (code === SHORT_READ || [CORRUPT, NOT_A_DATABASE, CONSTRAINT, ERROR].includes(code & 0xff))
-      throw new CatalogBroken(`SQLite: ${message}`, { cause: error })
-    throw new CatalogUnavailable([BUSY, LOCKED].includes(code & 0xff) ? 'busy' : 'unwritable', `SQLite: ${message}`, { cause: error })
+    if ([BUSY, LOCKED].includes(code & 0xff)) throw new CatalogUnavailable('busy', `SQLite: ${message}`, { cause: error })
+    const isWhere = [NO_PERMISSION, NO_MEMORY, IO_ERROR, FULL, CANNOT_OPEN].includes(code & 0xff) && code !== SHORT_READ
+    if (isWhere) throw new CatalogUnavailable('unwritable', `SQLite: ${message}`, { cause: error })
+    throw new CatalogBroken(`SQLite: ${message}`, { cause: error })
   }
 }

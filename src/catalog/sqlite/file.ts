@@ -3,6 +3,7 @@
  *
  *     catalog.db -> catalog.db.<random>      a link, and the database itself
  *     catalog.db.<random>-wal, …-shm         SQLite's own
+ *     catalog.db.<random>.left               in which state a process left the database when it closed it
  *     catalog.db.<random>.draft              one that is being made anew, beside the one in use
  *     catalog.db.turn/<pid>.<random>         there while somebody lets the link lead elsewhere
  *     catalog.db.turn.<pid>.<random>         the same of somebody who is about to
@@ -13,11 +14,13 @@
  *
  * Where there are no links (some Windows), `catalog.db` is the database itself; there, a file that is open cannot be removed.
  */
-import { mkdtemp, open, readdir, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, open, readdir, readFile, readlink, rename, rm, rmdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CatalogUnavailable } from '../../engine/catalog.ts'
 import type { Ids } from '../../engine/ids.ts'
+import { HoldfastError } from '../../errors.ts'
 
 const LINK = 'catalog.db'
 const DRAFT = '.draft'
@@ -46,13 +49,59 @@ export async function currentFile(directory: string): Promise<string | undefined
   })
 }
 
-/** Makes a new, empty database file, lets the link lead to it, and removes those before it. */
-export async function newFile(directory: string, ids: Ids): Promise<string> {
+export function isThere(path: string): boolean {
+  return existsSync(path)
+}
+
+/** Notes in which state a process leaves the database. Without a note, the next process checks the file. */
+export async function noteState(path: string): Promise<void> {
+  const state = await stateOf(path)
+  if (state !== undefined) await writeFile(`${path}.left`, state.text, { mode: 0o600 }).catch(() => undefined)
+}
+
+/**
+ * How many bytes a database has that is in another state than the process left it that closed it last: that process died, or the file was changed or
+ * copied. Undefined if it is in that state.
+ */
+export async function changedBytes(path: string): Promise<number | undefined> {
+  const state = await stateOf(path)
+  const isAsLeft = state === undefined || (await readFile(`${path}.left`, 'utf8').catch(() => undefined)) === state.text
+  return isAsLeft ? undefined : state.bytes
+}
+
+async function stateOf(path: string): Promise<{ readonly text: string; readonly bytes: number } | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  return found && { text: `${found.size} ${found.mtimeMs}`, bytes: found.size }
+}
+
+/**
+ * Makes a new, empty database file, lets the link lead to it, and removes those before it. `confirm` throws if the directory is no longer the store's: it
+ * may be unmounted between any two steps. Then whatever was created in its place is removed.
+ */
+export async function newFile(directory: string, ids: Ids, confirm: () => Promise<unknown> = () => Promise.resolve()): Promise<string> {
+  await confirm()
   return inTurn(directory, async () => {
     const name = `${LINK}.${ids.hex(16)}`
+    await confirm()
     await (await open(join(directory, name), 'wx', 0o600)).close()
-    return leadTo(directory, name)
+    try {
+      // Before others are removed, and after.
+      await confirm()
+      const path = await leadTo(directory, name)
+      await confirm()
+      return path
+    } catch (error) {
+      await takeBack(directory, name).catch(() => undefined)
+      throw error
+    }
   })
+}
+
+/** If the directory is back by now, no file there has this name. */
+async function takeBack(directory: string, name: string): Promise<void> {
+  await rm(join(directory, name), { force: true })
+  const link = join(directory, LINK)
+  if (basename(await readlink(link)) === name) await rm(link)
 }
 
 /**
@@ -232,6 +281,7 @@ async function attempt<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof HoldfastError) throw error
     throw new CatalogUnavailable('unwritable', `The catalog cannot be made where the store lies: ${(error as Error).message}`, {
       cause: error,
     })

@@ -1,8 +1,13 @@
-/** Lists: one statement, which reads its page off an index. */
-import { digest } from '../../engine/canonical.ts'
+/**
+ * Lists: one statement, which reads its page off an index. An index may be damaged too, so each row is checked against what was asked for. A row that
+ * is missing in an index shows only when the whole catalog is checked (check.ts).
+ */
+import { canonical, digest } from '../../engine/canonical.ts'
 import type { ListedRow, ListFilter, ListOrder, ListQuery } from '../../engine/catalog.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
-import type { Database, Value } from './database.ts'
+import { type Database, integer, type Row, type Value } from './database.ts'
+import { type Filters, SHOWN } from './session-columns.ts'
+import { notWritten } from './sums.ts'
 
 const COLUMN: Readonly<Record<ListOrder, string>> = { updated: 'updated', created: 'created', title: 'title_key' }
 
@@ -17,22 +22,42 @@ export function listRows(database: Database, query: ListQuery): ListedRow[] {
     values.push(after.by, after.by, after.id)
   }
   const rows = database.all(
-    `SELECT name, id, info, ${column} AS by FROM sessions WHERE ${conditions.join(' AND ')}
+    `SELECT ${SHOWN.select()} FROM sessions WHERE ${conditions.join(' AND ')}
      ORDER BY ${column} ${order === 'title' ? 'ASC' : 'DESC'}, id LIMIT ?`,
     ...values,
     limit,
   )
-  return rows.map(({ name, id, info, by }) => ({
-    name: name as string,
-    id: id as string,
-    by: by as string,
-    info: JSON.parse(info as string) as JsonObject,
-  }))
+  return rows.map((row) => {
+    const info = shownInfo(row)
+    if (!isAskedFor(row, query)) throw notWritten()
+    return { name: row.name as string, id: row.id as string, by: row[column] as string, info }
+  })
+}
+
+/** Throws CatalogBroken if the row is not what was written. */
+export function shownInfo(row: Row): JsonObject {
+  SHOWN.check(row)
+  return JSON.parse(row.info as string) as JsonObject
+}
+
+function isAskedFor(row: Row, { space, status, owner, workspace, parent, tag, model, metadata }: ListFilter): boolean {
+  const [tags, fields, usage] = JSON.parse(row.filters as string) as Filters
+  return (
+    row.space === space &&
+    row.gone === (status === 'deleted' ? 1 : 0) &&
+    (status === undefined || row.status === status) &&
+    (owner === undefined || row.owner === owner) &&
+    (workspace === undefined || row.workspace === workspace) &&
+    (parent === undefined || row.parent === parent) &&
+    (tag === undefined || tags.includes(tag)) &&
+    (model === undefined || usage.some((one) => one.model === model)) &&
+    Object.entries(metadata).every(([field, value]) => canonical(fields[field] ?? null) === canonical(value as Json))
+  )
 }
 
 export function countRows(database: Database, filter: ListFilter): number {
   const [conditions, values] = conditionsOf(filter)
-  return database.get(`SELECT count(*) AS n FROM sessions WHERE ${conditions.join(' AND ')}`, ...values)?.n as number
+  return database.get(`SELECT ${integer('count(*)', 'n')} FROM sessions WHERE ${conditions.join(' AND ')}`, ...values)?.n as number
 }
 
 function conditionsOf(filter: ListFilter): [string[], Value[]] {

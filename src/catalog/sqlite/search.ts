@@ -12,8 +12,11 @@ import type { Term, TextQuery } from '../../message/text-query.ts'
 import { spaced } from '../../message/words.ts'
 import type { JsonObject } from '../../record/record.ts'
 import type { Past } from '../../session/state.ts'
-import type { Database, Row, Value } from './database.ts'
-import { KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
+import { type Database, integer, type Row, type Value } from './database.ts'
+import { documentSum, KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
+import { shownInfo } from './list.ts'
+import { OTHERS, SHOWN } from './session-columns.ts'
+import { notWritten } from './sums.ts'
 
 const CANDIDATES = 2000
 /** Texts that bm25 may count for one search: about five milliseconds. */
@@ -29,7 +32,7 @@ const RECENCY = 0.25
 const HALF_LIFE_MS = 30 * 24 * 3600 * 1000
 
 export function searchDocuments(database: Database, query: SearchQuery): FoundDocument[] {
-  const total = (database.get('SELECT max(doc) AS n FROM documents')?.n as number | null) ?? 0
+  const total = (database.get(`SELECT ${integer('max(doc)', 'n')} FROM documents`)?.n as number | null) ?? 0
   if (total === 0) return []
   const scope = scopeOf(database, query)
   if (scope === undefined) return []
@@ -38,26 +41,29 @@ export function searchDocuments(database: Database, query: SearchQuery): FoundDo
     .sort((a, b) => b.score - a.score || b.doc - a.doc)
     .slice(0, query.limit)
   return best.flatMap(({ doc, score }) => {
-    const row = database.get(
-      `SELECT d.kind, d.position, d.place, d.source, d.role, ${AT} AS at, d.archive, s.name, s.id, s.title, s.info
-       FROM documents d JOIN sessions s ON s.sid = d.sid WHERE d.doc = ?`,
-      doc,
-    )
+    const row = database.get(FOUND, doc)
     return row === undefined ? [] : [found(row, score)]
   })
 }
+
+const PLACE = ['kind', 'position', 'place', 'source', 'role', 'archive'].map((column) => integer(`d.${column}`))
+const FOUND = `SELECT ${PLACE.join(', ')}, ${integer(AT, 'at')}, ${documentSum('d')} IS d.sum AS whole, ${SHOWN.select('s')}
+  FROM documents d JOIN sessions s ON s.sid = d.sid WHERE d.doc = ?`
 
 function recency(ageMs: number): number {
   return 1 + RECENCY * 0.5 ** (Math.max(0, ageMs) / HALF_LIFE_MS)
 }
 
+/** Throws CatalogBroken if the rows are not what was written. */
 function found(row: Row, score: number): FoundDocument {
+  if (row.whole !== 1) throw notWritten()
+  const { tags } = shownInfo(row) as { tags: readonly string[] } & JsonObject
   return {
     kind: KINDS[row.kind as number] ?? 'message',
     name: row.name as string,
     session: row.id as string,
     title: row.title as string | null,
-    tags: (JSON.parse(row.info as string) as { tags: readonly string[] } & JsonObject).tags,
+    tags,
     source: row.source as number,
     position: row.position as number,
     index: row.place as number,
@@ -128,8 +134,8 @@ function scopeOf(database: Database, query: SearchQuery): Scope | undefined {
 /** Whether there are other spaces as well. */
 function isShared(database: Database, space: string): boolean {
   return (
-    database.get('SELECT 1 FROM sessions WHERE space < ? LIMIT 1', space) !== undefined ||
-    database.get('SELECT 1 FROM sessions WHERE space > ? LIMIT 1', space) !== undefined
+    database.get('SELECT 1 AS one FROM sessions WHERE space < ? LIMIT 1', space) !== undefined ||
+    database.get('SELECT 1 AS one FROM sessions WHERE space > ? LIMIT 1', space) !== undefined
   )
 }
 
@@ -138,18 +144,28 @@ function sessionsWith(database: Database, space: string, tag: string | undefined
   if (tag === undefined && (owner === undefined || owner === null)) return undefined
   const rows =
     tag === undefined
-      ? database.all('SELECT sid FROM sessions WHERE space = ? AND owner = ? LIMIT ?', space, owner as string, FEW_SESSIONS + 1)
-      : database.all('SELECT sid FROM tags WHERE space = ? AND tag = ? LIMIT ?', space, tag, FEW_SESSIONS + 1)
+      ? database.all(
+          `SELECT ${integer('sid')} FROM sessions WHERE space = ? AND owner = ? LIMIT ?`,
+          space,
+          owner as string,
+          FEW_SESSIONS + 1,
+        )
+      : database.all(`SELECT ${integer('sid')} FROM tags WHERE space = ? AND tag = ? LIMIT ?`, space, tag, FEW_SESSIONS + 1)
   return rows.map(({ sid }) => sid as number)
 }
 
 /** A session's own texts, and those messages of others that it begins with, if it is a fork; also if those have been deleted since. */
 function lineageOf(database: Database, space: string, session: string): { sid: number; condition: string; values: Value[] }[] {
-  const row = database.get('SELECT sid, past FROM sessions WHERE space = ? AND id = ? AND gone = 0', space, session)
+  const row = database.get(
+    `SELECT ${integer('sid')}, ${OTHERS.select()} FROM sessions WHERE space = ? AND id = ? AND gone = 0`,
+    space,
+    session,
+  )
   if (row === undefined) return []
+  OTHERS.check(row)
   const own = { sid: row.sid as number, condition: '(d.sid = ? AND d.off = 0)', values: [row.sid as number] }
   const pieces = (JSON.parse(row.past as string) as (Past & { name: string })[]).flatMap(({ name, born, run, from, to, first, last }) => {
-    const parent = database.get('SELECT sid FROM sessions WHERE name = ? AND born = ?', name, born)
+    const parent = database.get(`SELECT ${integer('sid')} FROM sessions WHERE name = ? AND born = ?`, name, born)
     if (parent === undefined) return []
     const condition = '(d.sid = ? AND d.kind = 0 AND d.run = ? AND d.position BETWEEN ? AND ? AND d.depth > ? AND d.depth <= ?)'
     return [{ sid: parent.sid as number, condition, values: [parent.sid as number, run, first, last, from, to] }]
@@ -171,7 +187,7 @@ function candidates(database: Database, query: TextQuery, { marks, conditions, v
   // Marks stand in most texts, and would be counted too: then the scores are asked for by themselves.
   const isScored = isCounted && marks.length === 0
   const rows = database.all(
-    `SELECT d.doc, ${AT} AS at ${isScored ? `, ${BM25} AS score` : ''} FROM words
+    `SELECT ${integer('d.doc')}, ${integer(AT, 'at')} ${isScored ? `, ${BM25} AS score` : ''} FROM words
      JOIN documents d ON d.doc = words.rowid JOIN sessions s ON s.sid = d.sid
      WHERE words MATCH ? AND ${conditions.join(' AND ')} ORDER BY words.rowid DESC LIMIT ${CANDIDATES}`,
     [text, ...marks].join(' AND '),
@@ -190,7 +206,7 @@ function candidates(database: Database, query: TextQuery, { marks, conditions, v
 function scoresFrom(database: Database, text: string, oldest: number | undefined): Map<number, number> {
   if (oldest === undefined) return new Map()
   const ranked = database.all(
-    `SELECT rowid AS doc, ${BM25} AS score FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ${3 * CANDIDATES}`,
+    `SELECT ${integer('rowid', 'doc')}, ${BM25} AS score FROM words WHERE words MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ${3 * CANDIDATES}`,
     text,
     oldest,
   )
@@ -214,7 +230,7 @@ function wordsOf(form: string): string[] {
 /** How far back the newest of them reach tells how many there are. */
 function sampled(database: Database, term: Term, total: number): number {
   const newest = database.get(
-    `SELECT count(*) AS n, min(rowid) AS oldest FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE})`,
+    `SELECT ${integer('count(*)', 'n')}, ${integer('min(rowid)', 'oldest')} FROM (SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${SAMPLE})`,
     `text : ${termOf(term)}`,
   )
   const count = (newest?.n as number | undefined) ?? 0

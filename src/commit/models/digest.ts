@@ -1,10 +1,10 @@
 /** What stands out in some messages: requests, results, facts, errors, questions. Sentences are chosen by their words, place and speaker. */
 import type { DraftMemory, PromptMessage } from '../model.ts'
 import { CORRECTION, DECISION, ERROR, FIX, PERSONAL, REQUEST } from './lexicon.ts'
+import { MemoryDraft } from './memory-draft.ts'
 import { referencesIn } from './references.ts'
-import { MemoryDraft } from './remember.ts'
 import { clip, oneLine } from './sections.ts'
-import { type Scan, type Sentence, scan } from './sentences.ts'
+import { type Scan, type Sentence, scanSentences } from './sentences.ts'
 
 export interface Digest {
   /** What the user asked for, in order, one for each message that asks. */
@@ -69,7 +69,7 @@ interface Part {
 export function digest(messages: readonly PromptMessage[]): Digest {
   const parts = messages.flatMap(partsOf)
   const texts = parts.map(({ text }) => text)
-  const scanned = scan(texts)
+  const scanned = scanSentences(texts)
   const pick = new Picker(parts, scanned)
   const { calls, results } = toolsOf(parts)
   const weights = parts.map(({ role }) => (role === 'user' ? 4 : role === 'assistant' ? 3 : 1))

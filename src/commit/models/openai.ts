@@ -20,11 +20,11 @@ export interface OpenAiOptions {
   /** Not every endpoint wants one. */
   readonly apiKey?: string
   readonly model: string
-  /** How many tokens one request may have; 32,000 unless told. */
+  /** The largest number of tokens of a request. Defaults to 32,000. */
   readonly inputTokens?: number
-  /** 120,000 unless told. */
+  /** How long one request may take. Defaults to 120,000. */
   readonly timeoutMs?: number
-  /** 4,000 unless told. */
+  /** The largest number of tokens of an answer. Defaults to 4,000. */
   readonly maxOutputTokens?: number
   /** Sent with each request, besides those that every request has. */
   readonly headers?: Readonly<Record<string, string>>
@@ -43,9 +43,13 @@ const TOO_LONG =
 const NO_QUOTA = /insufficient_quota|quota exceeded|exceeded your (?:current )?quota|insufficient (?:balance|credits|funds)|billing/i
 
 /**
- * A model behind an endpoint that speaks the protocol of OpenAI's chat completions.
+ * Creates a model behind an endpoint that speaks the protocol of OpenAI's chat completions.
  *
- * @example const worker = new Worker(store, { model: openAi({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'llama3.2' }) })
+ * @param options `inputTokens` defaults to 32,000, `timeoutMs` to 120,000, `maxOutputTokens` to 4,000.
+ * @returns The model for a worker.
+ * @throws TypeError when `model` is empty, or a limit is no whole number.
+ * @example
+ * const worker = new Worker(store, { model: openAi({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'llama3.2' }) })
  */
 export function openAi(options: OpenAiOptions): Model {
   return new OpenAiModel(options)

@@ -62,7 +62,7 @@ const [keptCodes, keptTerms, counts] = [new Uint16Array(KEPT_CHARACTERS), new Ui
 const isBigEndian = endianness() === 'BE'
 
 /** What it tells holds until the next call. */
-export function scan(texts: readonly string[]): Scan {
+export function scanSentences(texts: readonly string[]): Scan {
   // Every term is followed by a character that is part of none, or is a character itself.
   const characters = texts.reduce((sum, text) => sum + text.length + 1, 0)
   const longest = texts.reduce((most, text) => Math.max(most, text.length), 0)

@@ -27,12 +27,12 @@ export const raceCases: readonly Case[] = [
   },
   {
     name: 'writers that seal and roll at once agree on every segment',
-    run: (trial) => contend([trial.engine], { sealing: true }),
+    run: (trial) => contend([trial.engine], { withSeals: true }),
   },
   {
     name: 'writers on two engines that seal and roll at once agree on every segment',
     needs: 'shared',
-    run: async (trial) => contend([trial.engine, await trial.second()], { sealing: true }),
+    run: async (trial) => contend([trial.engine, await trial.second()], { withSeals: true }),
   },
   {
     name: 'many helpers of one roll make one segment',
@@ -77,7 +77,7 @@ async function duel(trial: Trial, engines: readonly Engine[]): Promise<void> {
 }
 
 /** Writers that know nothing of each other, each with records of its own. Those that seal make the others roll in the middle of it. */
-async function contend(engines: readonly Engine[], { sealing = false } = {}): Promise<void> {
+async function contend(engines: readonly Engine[], { withSeals = false } = {}): Promise<void> {
   const writers = engines.flatMap((engine) => Array.from({ length: 4 }, () => new Writer(journalOf(engine))))
   const written = await Promise.all(
     writers.map(async (writer, index) => {
@@ -86,7 +86,7 @@ async function contend(engines: readonly Engine[], { sealing = false } = {}): Pr
         const records = Array.from({ length: 1 + ((turn + index) % 3) }, () => message())
         await writer.append(...records)
         own.push(...records.map(({ id }) => id))
-        if (sealing && turn % 4 === 3) await writer.seal()
+        if (withSeals && turn % 4 === 3) await writer.seal()
       }
       return own
     }),

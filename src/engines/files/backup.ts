@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path'
 import { KEY_SPACE, spaceName } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { intactCrc, isBlank, splitLines } from '../../record/line.ts'
+import { invalid } from '../../session/check.ts'
 import { entries, journals, makeDirectories, putFile, readWhole, segmentFiles } from './backup-files.ts'
 import { finishReplacements, hasNewAcceptance, type Places, type ReplacedSession, Replacement } from './backup-replacement.ts'
 import type { Disk } from './disk.ts'
@@ -24,7 +25,7 @@ export interface BackupOptions {
   readonly disk?: Disk
   readonly onProgress?: (done: BackedUp) => void
   readonly signal?: AbortSignal
-  /** `sessions` unless told: the keys of an encrypted store are no part of a backup, so that one that is destroyed opens nothing there either. */
+  /** Defaults to `sessions`. A backup holds no data keys, so a key that is destroyed in the store opens nothing in the backup. */
   readonly part?: 'sessions' | 'keys'
 }
 
@@ -53,50 +54,71 @@ type Look = 'same' | 'beginning' | 'other'
 const ROUNDS = 20
 
 /**
- * Copies what is in the store at `from`, and not yet in the backup at `to`. Sessions may be in use.
+ * Copies what is in the store at `from` and not yet in the backup at `to`. Sessions may be in use.
  *
- * @example const { sessions } = await backUp('./store', './backup')
- * @throws HoldfastError NOT_FOUND if there is no store; UNAVAILABLE if sessions are created faster than they are copied. What was copied stays.
+ * @param options `part` defaults to `sessions`. With `keys`, it copies the keys of an encrypted store instead.
+ * @returns What was copied, and what is damaged.
+ * @throws HoldfastError NOT_FOUND when there is no store at `from`.
+ * @throws HoldfastError UNAVAILABLE when sessions are created faster than they are copied. Try again: it continues.
+ * @example
+ * const { sessions } = await backUp('./store', './backup')
  */
 export async function backUp(from: string, to: string, options: BackupOptions = {}): Promise<BackedUp> {
+  checkDirectories(from, to)
   await finishReplacements(options.disk ?? nodeDisk, to)
   return copyNew(from, to, options)
 }
 
 async function copyNew(from: string, to: string, options: RunOptions): Promise<BackedUp> {
   const { disk = nodeDisk } = options
-  if ((await entries(disk, from)).length === 0) throw new HoldfastError('NOT_FOUND', 'There is no store to back up.', { details: { from } })
+  if ((await entries(disk, from)).length === 0)
+    throw new HoldfastError('NOT_FOUND', `There is no store to back up at ${from}.`, { details: { reason: 'no store', from } })
   const run = new Backup(disk, from, to, options)
   for (let round = 0; round < ROUNDS; round++) if (!(await run.round())) return run.done
   throw new HoldfastError('UNAVAILABLE', 'Sessions are begun faster than they are backed up. Try again; what is copied stays.')
 }
 
 /**
- * Makes a store from a backup, in a directory that does not exist or is empty. The store appears there when it is whole. `keys`: where the keys of an
- * encrypted store were copied to.
+ * Makes a store from a backup, in a directory that is empty or does not exist. The store appears there when it is complete.
  *
- * @example await restoreBackup('./backup', './restored')
- * @throws HoldfastError NOT_FOUND if there is no backup; CONFLICT if something is at `to`.
+ * @param options `keys` is the directory that the keys of an encrypted store were copied to.
+ * @returns What was copied.
+ * @throws HoldfastError NOT_FOUND when there is no backup at `from`.
+ * @throws HoldfastError CONFLICT when there is something at `to`.
+ * @example
+ * await restoreBackup('./backup', './restored')
  */
 export async function restoreBackup(
   from: string,
   to: string,
   { keys, ...options }: Omit<BackupOptions, 'part'> & { readonly keys?: string } = {},
 ): Promise<BackedUp> {
+  checkDirectories(from, to)
   const { disk = nodeDisk } = options
   if (!(await entries(disk, from)).includes('sessions'))
-    throw new HoldfastError('NOT_FOUND', 'There is no backup here.', { details: { from } })
+    throw new HoldfastError('NOT_FOUND', `There is no backup at ${from}.`, { details: { reason: 'no backup', from } })
   if ((await entries(disk, to)).length > 0)
-    throw new HoldfastError('CONFLICT', 'There is something where the store is to be. A backup is restored to a place where nothing is.')
+    throw new HoldfastError('CONFLICT', `There are files at ${to}. Restore the backup to an empty directory.`, {
+      details: { reason: 'not empty' },
+    })
   await finishReplacements(disk, from)
   const beside = `${to.replace(/[/\\]+$/, '')}.restoring`
   const done = await copyNew(from, beside, { ...options, replace: false })
   if (keys !== undefined) await copyNew(keys, beside, { ...options, part: 'keys', replace: false })
   if (done.differing.length > 0)
-    throw new HoldfastError('CONFLICT', `What an earlier attempt left at ${beside} is something else. Remove it.`)
+    throw new HoldfastError('CONFLICT', `What an earlier attempt left at ${beside} is something else. Remove it.`, {
+      details: { reason: 'not empty' },
+    })
   await disk.rename(beside, to)
   await disk.syncDirectory(dirname(to))
   return done
+}
+
+/** A store is easily given in place of its directory. */
+export function checkDirectories(...paths: readonly unknown[]): void {
+  for (const path of paths)
+    if (typeof path !== 'string' || path === '')
+      throw invalid('Give the paths of two directories: a backup is made from the files of a store.')
 }
 
 /** No segment, and not counted as one. */

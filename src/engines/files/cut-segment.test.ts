@@ -51,7 +51,7 @@ test('a file that is cut after its end was looked at gives no lines', () =>
 test('nothing is placed at the end of a file that this process knows to have been longer', () =>
   withSegment(async (open) => {
     expect(isPlace(open, 8)).toBe(true)
-    expect(open.remember(4, Buffer.from('two\n'))).toBe(true)
+    expect(open.noteEnd(4, Buffer.from('two\n'))).toBe(true)
     await truncate(path, 4)
     expect(isPlace(open, 4)).toBe(false)
   }))

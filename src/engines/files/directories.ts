@@ -33,6 +33,11 @@ export class Directories {
     for (let inner = path; inner !== this.#root; inner = dirname(inner)) this.#durable.delete(inner)
   }
 
+  /** Another directory took the place of the root. */
+  forgetAll(): void {
+    this.#durable.clear()
+  }
+
   /** Makes the names in a directory durable, and the names that lead to it. */
   async sync(path: string): Promise<void> {
     await this.#disk.syncDirectory(path)

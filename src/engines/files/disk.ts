@@ -1,5 +1,5 @@
 /**
- * The one door to the operating system: everything that the files engine asks of a disk. Small, so that the same engine runs on the
+ * The only access to the operating system: everything that the files engine asks of a disk. Small, so that the same engine runs on the
  * real disk and on a simulated one that loses what was not synced, tears writes, fails any call and interleaves processes.
  *
  * Calls fail with an Error that has a `code` as Node's do (ENOENT, ENOSPC, EIO, …). Calls that do not return a promise are done when
@@ -61,13 +61,20 @@ export interface FileStat {
   /** Tells files of one file system apart while they exist. The number of a removed file comes back. */
   readonly inode: number
   /** When it was created; 0 where the file system does not record it. */
-  readonly bornMs: number
+  readonly createdMs: number
+  /** Another value after each change of the content. */
+  readonly changedMs: number
   readonly device: number
 }
 
 export interface FileSystem {
   readonly type: string
   readonly mount: string
+}
+
+/** Whether two files that exist now are one. The number of a file is unique only on its device: another mount has the same numbers. */
+export function isSameFile(one: Pick<FileStat, 'inode' | 'device'>, other: Pick<FileStat, 'inode' | 'device'>): boolean {
+  return one.inode === other.inode && one.device === other.device
 }
 
 export function errorCode(error: unknown): string | undefined {

@@ -7,19 +7,21 @@ import { isJournalName, journalName, spaceName } from '../../engine/names.ts'
 import type { Changes, Engine, Journal, Oddity } from '../../engine/port.ts'
 import type { KeysOf } from '../../record/key-hash.ts'
 import { LIMITS, type Limits } from '../../record/limits.ts'
+import { requireAppendOrder } from './append-order.ts'
 import { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
 import { Exclusive } from './exclusive.ts'
 import { isMissing, isReadOnly, unreadable, unwritable } from './failures.ts'
 import { Feed } from './feed.ts'
 import { IdIndexes } from './id-indexes.ts'
-import { identify } from './identity.ts'
+import { type Identified, identify } from './identity.ts'
 import { inspectStore } from './inspect.ts'
 import { FilesJournal, type JournalParts } from './journal.ts'
 import { blockingDisk, nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
-import { requirePromise } from './promise.ts'
+import { patientDisk } from './patient-disk.ts'
 import { Reserve } from './reserve.ts'
+import { diskOf, requireStore, StoreDirectory } from './store-directory.ts'
 import { Watermarks } from './watermarks.ts'
 
 export interface FilesEngineOptions {
@@ -29,6 +31,10 @@ export interface FilesEngineOptions {
   /** For one process alone, on a file system that does not keep appends of several in one order. */
   readonly exclusive?: boolean
   readonly disk?: Disk
+  /** Files that it may hold open at once. Defaults to as many as a process alone with one store may have. */
+  readonly files?: number
+  /** The id of the store that is expected: UNAVAILABLE if the directory holds another one or none, and nothing is created then. */
+  readonly expected?: string | undefined
   /** This thread does nothing else: it may wait for the disk. */
   readonly mayBlock?: boolean
   readonly clock?: Clock
@@ -44,27 +50,37 @@ export interface FilesEngineOptions {
 export async function openFilesEngine(options: FilesEngineOptions): Promise<Engine> {
   const {
     mayBlock = false,
-    disk = mayBlock ? blockingDisk : nodeDisk,
+    disk: plainDisk = mayBlock ? blockingDisk : nodeDisk,
+    files = LIMITS.descriptors,
     clock = systemClock,
     ids = systemIds,
     keysOf,
     exclusive = false,
+    expected,
   } = options
   const limits = { ...LIMITS, ...options.limits }
   const root = resolve(options.directory)
-  await makeRoot(disk, root)
-  // What does not depend on each other is done at once: a command that runs for a moment waits for this each time.
-  await Promise.all([exclusive ? undefined : requirePromise(disk, root), syncAncestors(disk, root)])
-  const { store, warnings } = await identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
+  const shares = shareFiles(files)
+  // What may be closed for others is made further below. Until then, nothing is open.
+  const kept: Relievable[] = []
+  const patient = patientDisk(plainDisk, clock, async () => void (await Promise.all(kept.map((one) => one.relieve()))))
+  const { store, file, warnings } = await identified(patient, root, { expected, exclusive, clock, ids })
+  const directory = new StoreDirectory(patient, root, { store, file })
+  const disk = diskOf(directory, patient)
   const reserve = new Reserve(disk, root, limits.reserveBytes)
-  const directory = join(root, 'feed')
   const [filled, feed] = await Promise.all([
     reserve.fill(),
-    Feed.open({ disk, clock, ids, directory, fileBytes: limits.feedBytes, files: limits.feedFiles, isName: isJournalName }).catch(
-      (error: unknown) => {
-        throw unreadable(error, 'The feed of the store')
-      },
-    ),
+    Feed.open({
+      disk,
+      clock,
+      ids,
+      directory: join(root, 'feed'),
+      fileBytes: limits.feedBytes,
+      files: limits.feedFiles,
+      isName: isJournalName,
+    }).catch((error: unknown) => {
+      throw unreadable(error, 'The feed of the store')
+    }),
   ])
   if (!filled)
     warnings.push('The reserve that lets a full store be emptied could not be made: the disk is full, or the store may only be read here.')
@@ -72,24 +88,63 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   const watermarks = new Watermarks({
     ...{ disk, clock, ids, directory: join(root, 'watermarks') },
     origin: { store, boot: await disk.bootId() },
-    ...{ shards: limits.watermarkShards, compactBytes: limits.watermarkBytes },
+    ...{ shards: Math.min(limits.watermarkShards, shares.watermarkShards), compactBytes: limits.watermarkBytes },
   })
-  // Only a real disk has a place for others than this engine.
-  return new FilesEngine(warnings, disk === nodeDisk || disk === blockingDisk ? root : undefined, {
+  const segments = new OpenSegments(disk, directories, Math.min(limits.openSegments, shares.segments))
+  const indexes = new IdIndexes(limits.idCacheBytes, shares.idFiles)
+  kept.push(segments, indexes, watermarks)
+  directory.onSucceeded(() => {
+    directories.forgetAll()
+    void feed.close()
+    void indexes.close()
+  })
+  const parts = {
     disk,
     ids,
+    clock,
     keysOf,
     root,
     directories,
-    segments: new OpenSegments(disk, directories, limits.openSegments),
-    indexes: new IdIndexes(limits.idCacheBytes),
+    segments,
+    indexes,
     feed,
     reserve,
     watermarks,
     exclusive: exclusive ? await Exclusive.claim(disk, root, ids.next(clock.now())) : undefined,
     syncWriteBytes: limits.syncWriteBytes,
     readBytes: limits.readBytes,
-  })
+  }
+  // Only a real disk has a place for others than this engine.
+  const place = plainDisk === nodeDisk || plainDisk === blockingDisk ? root : undefined
+  return new FilesEngine({ warnings, store, directory: place, check: () => directory.check(), calls: new Calls(shares.calls) }, parts)
+}
+
+interface Identifying extends Required<Pick<FilesEngineOptions, 'exclusive' | 'clock' | 'ids'>> {
+  readonly expected: string | undefined
+}
+
+/** Which store is in a directory. Makes the directory, and a new store in it, unless a certain one is expected there. */
+async function identified(disk: Disk, root: string, { expected, exclusive, clock, ids }: Identifying): Promise<Identified> {
+  if (expected !== undefined) {
+    const file = await requireStore(disk, root, expected)
+    await requireAppendOrder(disk, root)
+    return { store: expected, file, warnings: [] }
+  }
+  await makeRoot(disk, root)
+  // What does not depend on each other is done at once: a command that runs for a moment waits for this each time.
+  await Promise.all([exclusive ? undefined : requireAppendOrder(disk, root), syncAncestors(disk, root)])
+  return identify(disk, root, ids.next(clock.now()), new Date(clock.now()).toISOString())
+}
+
+interface Relievable {
+  relieve(): Promise<void>
+}
+
+/** What an engine holds open of each kind. A call holds a segment or two, and opens one more file or directory for a moment. */
+function shareFiles(files: number): { calls: number; segments: number; idFiles: number; watermarkShards: number } {
+  const part = (of: number, fewest: number, most: number): number => Math.min(most, Math.max(fewest, Math.floor(files / of)))
+  const [calls, idFiles, watermarkShards] = [part(6, 2, 128), part(8, 2, 64), part(8, 1, 64)]
+  return { calls, idFiles, watermarkShards, segments: Math.max(calls, files - calls - idFiles - watermarkShards) }
 }
 
 /** Makes the store's directory, with those that lead to it. */
@@ -126,15 +181,28 @@ function ancestorsOf(root: string): string[] {
   return ancestors
 }
 
+interface Facts {
+  readonly warnings: readonly string[]
+  readonly store: string
+  readonly directory: string | undefined
+  readonly check: () => Promise<number>
+  readonly calls: Calls
+}
+
 class FilesEngine implements Engine {
   readonly supports = { durable: true, shared: true }
   readonly warnings: readonly string[]
   readonly directory?: string
+  readonly storeId: string
+  readonly checkDirectory: () => Promise<number>
   readonly #parts: JournalParts
-  readonly #calls = new Calls()
+  readonly #calls: Calls
 
-  constructor(warnings: readonly string[], directory: string | undefined, parts: Omit<JournalParts, 'track'>) {
+  constructor({ warnings, store, directory, check, calls }: Facts, parts: Omit<JournalParts, 'track'>) {
     this.warnings = warnings
+    this.#calls = calls
+    this.storeId = store
+    this.checkDirectory = check
     if (directory !== undefined) this.directory = directory
     this.#parts = { ...parts, track: (work) => this.#calls.track(work) }
   }
@@ -176,6 +244,12 @@ class FilesEngine implements Engine {
 
   changes(cursor?: string): Promise<Changes> {
     return this.#calls.track(() => this.#parts.feed.changes(cursor))
+  }
+
+  latest(): number | Promise<number> {
+    this.#calls.refuseClosed()
+    const latest = this.#parts.feed.latest()
+    return typeof latest === 'number' ? latest : this.#calls.track(() => latest)
   }
 
   watch(hint: () => void): () => void {

@@ -40,7 +40,7 @@ export class Exclusive {
     if ((await this.#sizeNow()) === this.#size) return
     throw new HoldfastError(
       'UNAVAILABLE',
-      'Another process has opened this store, and `exclusive: true` allows one. Close one of them and open the store again.',
+      'This store was opened again, in this process or in another one, and `exclusive: true` allows one. Close one of them and open the store again.',
       {
         details: { reason: 'not exclusive' },
       },

@@ -8,6 +8,12 @@ export function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
+/** Another program put something else there than a file: a directory, a pipe or a loop of links. */
+export function isStrange(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO'
+}
+
 export function isFull(error: unknown): boolean {
   const code = errorCode(error)
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -29,23 +35,22 @@ export function isExhausted(error: unknown): boolean {
 export function unreadable(error: unknown, what: string): HoldfastError {
   if (error instanceof HoldfastError) return error
   const code = errorCode(error)
-  if (isExhausted(error)) {
-    return new HoldfastError(
-      'UNAVAILABLE',
-      `${what} could not be opened: the system is out of files or memory (${code}). Raise the limit (ulimit -n) or try again.`,
-      {
-        cause: error,
-      },
-    )
-  }
+  if (isExhausted(error)) return exhausted(error, what, 'none')
   const advice = isReadOnly(error) ? 'Check the owner and the rights of the store.' : 'Check the disk; nothing was changed.'
   return new HoldfastError('UNREADABLE', `${what} could not be read (${code ?? String(error)}). ${advice}`, { cause: error })
+}
+
+/** Nothing is wrong with the store: the same call succeeds once there are files or memory again. */
+function exhausted(error: unknown, what: string, outcome: Outcome): HoldfastError {
+  const message = `${what} could not be opened: the system is out of files or memory (${errorCode(error)}). Raise the limit (ulimit -n) or try again.`
+  return new HoldfastError('UNAVAILABLE', message, { cause: error, outcome })
 }
 
 /** A write failed and nothing of it will count. */
 export function unwritable(error: unknown, what: string, outcome: Outcome = 'none'): HoldfastError {
   if (error instanceof HoldfastError) return error
   if (isFull(error)) return noSpace(error)
+  if (isExhausted(error)) return exhausted(error, what, outcome)
   const code = errorCode(error) ?? String(error)
   const advice = isReadOnly(error)
     ? 'The store may only be read here; check its owner, rights and mount.'

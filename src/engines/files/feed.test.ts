@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -209,13 +209,17 @@ describe('where no epoch can begin', () => {
 })
 
 describe('a torn line', () => {
-  test('at the end is not there yet', async () => {
+  test('at the end is a reset, once: it may be a whole one whose newline rotted', async () => {
     const feed = await open()
     await feed.announce('a')
     const cursor = await cursorOf(feed)
     const [file] = await feedFiles()
     await appendFile(join(directory, file as string), '\n["hal')
-    expect(await named(feed, cursor)).toEqual(nothing)
+    const { cursor: next, ...answer } = await feed.changes(cursor)
+    expect(answer).toEqual(reset)
+    expect(await named(feed, next)).toEqual(nothing)
+    await appendFile(join(directory, file as string), 'f"]\n')
+    expect(await named(feed, next)).toEqual(reset)
   })
 
   test('that was ended by the next writer is a reset: nobody knows what it said', async () => {
@@ -247,6 +251,43 @@ describe('a torn line', () => {
     const [file] = await feedFiles()
     await truncate(join(directory, file as string), 3)
     expect(await named(feed, cursor)).toEqual(reset)
+  })
+
+  test('whose file was cut and has grown beyond a cursor is a reset', async () => {
+    const feed = await open()
+    await feed.announce('a')
+    const cursor = await cursorOf(feed)
+    const [file] = await feedFiles()
+    await truncate(join(directory, file as string), 0)
+    for (const name of ['b', 'c', 'd']) await feed.announce(name)
+    expect(await named(feed, cursor)).toEqual(reset)
+  })
+
+  test('whose file was cut before it was read is a reset with the next line of a process that wrote to it', async () => {
+    const feed = await open()
+    await feed.announce('a')
+    const [file] = await feedFiles()
+    await truncate(join(directory, file as string), 0)
+    const cursor = await cursorOf(feed)
+    await feed.announce('b')
+    await truncate(join(directory, file as string), 0)
+    await feed.announce('c')
+    expect(await named(feed, cursor)).toEqual(reset)
+    const next = await cursorOf(feed)
+    await feed.announce('d')
+    expect(await named(feed, next)).toEqual({ names: ['d'], reset: false })
+  })
+
+  test('or a directory in the place of its file is a reset', async () => {
+    const feed = await open()
+    await feed.announce('a')
+    const cursor = await cursorOf(feed)
+    const [file] = await feedFiles()
+    await rm(join(directory, file as string))
+    await mkdir(join(directory, file as string))
+    expect(await named(feed, cursor)).toEqual(reset)
+    await feed.announce('b')
+    expect((await feed.changes(cursor)).reset).toBe(true)
   })
 })
 

@@ -17,7 +17,7 @@ import {
   readIdFile,
   writeIdFile,
 } from './id-file.ts'
-import { merged } from './id-merge.ts'
+import { mergeIds } from './id-merge.ts'
 import { nodeDisk } from './node-disk.ts'
 
 const PER_BLOCK = 85
@@ -158,7 +158,7 @@ describe('id files that are merged', () => {
       const parts = counts.map((count, n) => sorted(count, n * 100_000))
       const files = await Promise.all(parts.map(async (entries) => open(await encode(entries))))
       const pieces: Buffer[] = []
-      for await (const piece of merged(files)) pieces.push(piece)
+      for await (const piece of mergeIds(files)) pieces.push(piece)
       expect(Buffer.concat(pieces).equals(encodeEntries(parts.flat()))).toBe(true)
       for (const piece of pieces.slice(0, -1)) expect(piece.length).toBe(PIECE_BYTES)
     },
@@ -169,7 +169,7 @@ describe('id files that are merged', () => {
     const at = (...positions: number[]) => positions.map((position, n) => ({ ...entry(1), key, at: position, index: n }))
     const parts = [at(10, 40, 70), at(20, 20, 80), at(30)]
     const files = await Promise.all(parts.map(async (entries) => open(await encode(entries))))
-    expect(await all(merged(files))).toEqual(encodeEntries(parts.flat()))
+    expect(await all(mergeIds(files))).toEqual(encodeEntries(parts.flat()))
   })
 })
 
@@ -210,7 +210,7 @@ describe('a damaged id file', () => {
     const ids = await open(rotten)
     expect(() => find(ids, entries[99]?.key ?? '')).toThrow(RottenIdFile)
     expect(find(ids, entries[0]?.key ?? '')).toEqual(entries[0])
-    await expect(all(merged([await open(bytes), ids]))).rejects.toThrow(RottenIdFile)
+    await expect(all(mergeIds([await open(bytes), ids]))).rejects.toThrow(RottenIdFile)
   })
 })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { diskWith } from '../../../test/damage/disk-with.ts'
+import { type Clock, systemClock } from '../../engine/clock.ts'
 import { entryOf, testKeysOf } from '../../engine/conformance/index.ts'
 import { systemIds } from '../../engine/ids.ts'
 import { HoldfastError } from '../../errors.ts'
@@ -41,10 +42,11 @@ function counted(at: number): Counted {
 const expected = (at: number): KeyEntry => entryOf(`k${at}`, { at, end: at + 50, crc: '0badf00d' })
 
 /** An index over so many segments, and one more that is still written to. */
-function makeIndex(segments: number, disk: Disk = nodeDisk): IdIndex {
+function makeIndex(segments: number, disk: Disk = nodeDisk, clock: Pick<Clock, 'now'> = systemClock): IdIndex {
   const index = new IdIndex({
     disk,
     ids: systemIds,
+    clock,
     directory,
     keysOf: testKeysOf,
     segments: async () => Array.from({ length: segments + 1 }, (_, n) => n * LENGTH),
@@ -311,4 +313,94 @@ test('an index that was closed holds no memory, and can be used again', async ()
   await index.close()
   expect(index.bytes).toBe(0)
   await expectExact(index, 2)
+})
+
+describe('drafts', () => {
+  const LATER: Pick<Clock, 'now'> = { now: () => systemClock.now() + 2 * 60 * 60 * 1000 }
+  const drafts = async (): Promise<string[]> => (await files()).filter((name) => name.endsWith('.tmp'))
+
+  /** A disk of a process that is killed at its nth change: nothing that it asks for happens from then on. */
+  function killedAt(n: number): { readonly disk: Disk; readonly isKilled: () => boolean; readonly killed: Promise<void> } {
+    let left = n
+    let kill = (): void => undefined
+    const killed = new Promise<void>((resolve) => {
+      kill = resolve
+    })
+    const step = <T>(change: () => Promise<T>): Promise<T> => {
+      if (left-- > 0) return change()
+      kill()
+      return new Promise<T>(() => undefined)
+    }
+    const disk: Disk = {
+      ...nodeDisk,
+      rename: (from, to) => step(() => nodeDisk.rename(from, to)),
+      remove: (path) => step(() => nodeDisk.remove(path)),
+      open: async (path, mode) => {
+        const file = mode === 'create' ? await step(() => nodeDisk.open(path, mode)) : await nodeDisk.open(path, mode)
+        const write = file.write.bind(file)
+        return Object.assign(file, { write: (bytes: Uint8Array) => step(() => write(bytes)) })
+      },
+    }
+    return { disk, isKilled: () => left < 0, killed }
+  }
+
+  test('of a process that was killed at any step are removed by a later one, and every key is found', async () => {
+    let left = 0
+    for (let n = 0; ; n++) {
+      const { disk, isKilled, killed } = killedAt(n)
+      const work = makeIndex(4, disk).prepare(4 * LENGTH)
+      await Promise.race([work, killed])
+      // A killed process closes nothing.
+      if (isKilled()) indexes.pop()
+      left += (await drafts()).length
+      await expectExact(makeIndex(4, nodeDisk, LATER), 4)
+      expect(await drafts()).toEqual([])
+      for (const name of await files()) await rm(join(directory, name))
+      if (!isKilled()) break
+    }
+    expect(left).toBeGreaterThan(5)
+  })
+
+  test('that a living process may be writing stay, and it puts its file into place', async () => {
+    let goOn = (): void => undefined
+    let begun = (): void => undefined
+    const waiting = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const isWriting = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const rename: Disk['rename'] = async (from, to) => {
+      begun()
+      await waiting
+      await nodeDisk.rename(from, to)
+    }
+    const writing = makeIndex(1, { ...nodeDisk, rename }).prepare(LENGTH)
+    await isWriting
+    const [draft] = await drafts()
+    const other = makeIndex(1)
+    await expectExact(other, 1)
+    await other.prepare(LENGTH)
+    expect(await drafts()).toEqual([draft])
+    goOn()
+    await writing
+    expect(await files()).toEqual([idFile(0)])
+  })
+
+  test('that are removed although their process lives cost it nothing: it has its keys in memory', async () => {
+    const rename: Disk['rename'] = async (from, to) => {
+      await rm(from)
+      await nodeDisk.rename(from, to)
+    }
+    await expectExact(makeIndex(2, { ...nodeDisk, rename }), 2)
+  })
+
+  test('are removed also by a process that only seals segments, and files of other names stay', async () => {
+    const old = `${idFile(0)}.0123456789ab.tmp`
+    for (const name of [old, 'notes.tmp']) await writeFile(join(directory, name), 'half of it')
+    const index = makeIndex(1, nodeDisk, LATER)
+    index.storeKeys(0, LENGTH, new Map(OFFSETS.map((at) => [hashKey('message', `k${at}`), expected(at)])))
+    await index.prepare(LENGTH)
+    expect(await files()).toEqual([idFile(0), 'notes.tmp'])
+  })
 })

@@ -3,11 +3,13 @@
  * that a look-up opens O(log n) of them. A file that is missing or rotten is made again from the segments before anything is decided.
  */
 import { join } from 'node:path'
+import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Counted } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/key-hash.ts'
 import type { Disk, DiskFile } from './disk.ts'
 import { unreadable } from './failures.ts'
+import { draftOf, isDraft, removeAbandoned } from './id-drafts.ts'
 import {
   correctedBlocks,
   encodeEntries,
@@ -21,12 +23,13 @@ import {
   readIdFile,
   writeIdFile,
 } from './id-file.ts'
-import { merged } from './id-merge.ts'
+import { mergeIds } from './id-merge.ts'
 import { firstOf, idFile } from './names.ts'
 
-interface IdIndexOptions {
+export interface IdIndexOptions {
   readonly disk: Disk
   readonly ids: Ids
+  readonly clock: Pick<Clock, 'now'>
   readonly directory: string
   readonly keysOf: KeysOf
   /** The counted records of one segment, carried ones included. */
@@ -56,6 +59,8 @@ export class IdIndex {
   #sources: readonly Source[] = []
   /** What opens, makes and closes files goes one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
+  /** The directory was listed, and drafts of dead processes were removed. */
+  #isSwept = false
 
   constructor(options: IdIndexOptions) {
     this.#options = options
@@ -67,6 +72,11 @@ export class IdIndex {
       (sum, { file, memory, count }) => sum + (file ? file.fences.length + file.filter.length + 500 : 0) + (memory ? count * 300 : 0),
       0,
     )
+  }
+
+  /** Files that it holds open. */
+  get files(): number {
+    return this.#sources.reduce((sum, { file }) => sum + (file === undefined ? 0 : 1), 0)
   }
 
   /** What is open already answers at once: a look-up does not wait until files are merged. */
@@ -100,6 +110,7 @@ export class IdIndex {
   prepare(before: number): Promise<void> {
     return this.#inTurn(async () => {
       try {
+        if (!this.#isSwept) await this.#idFiles()
         // To list a journal of many segments for each one that is sealed would take longer than all else.
         const first = this.#sources[0]?.first ?? (await this.#options.segments())[0]
         if (first !== undefined) await this.#merge(await this.#cover(first, before, true))
@@ -143,12 +154,12 @@ export class IdIndex {
     }
   }
 
-  /** Removes the files that begin before a position; those of segments that are still there are made again when needed. */
+  /** Removes the files that begin before a position, and all drafts; those of segments that are still there are made again when needed. */
   forget(before: number): Promise<void> {
     return this.#inTurn(async () => {
       await this.#replace(this.#sources.filter((source) => source.first < before))
       for (const name of await this.#options.disk.list(this.#options.directory)) {
-        if ((firstOf(name, 'ids') ?? before) < before || name.endsWith('.tmp')) await this.#remove(name)
+        if ((firstOf(name, 'ids') ?? before) < before || isDraft(name)) await this.#remove(name)
       }
     })
   }
@@ -204,6 +215,8 @@ export class IdIndex {
   async #idFiles(): Promise<number[]> {
     try {
       const names = await this.#options.disk.list(this.#options.directory)
+      await removeAbandoned(this.#options, names)
+      this.#isSwept = true
       return names.map((name) => firstOf(name, 'ids')).filter((first) => first !== undefined)
     } catch (error) {
       throw unreadable(error, 'The journal')
@@ -259,7 +272,7 @@ export class IdIndex {
   async #write(range: Range, pieces: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<IdFile> {
     const { disk, ids, directory } = this.#options
     const path = join(directory, idFile(range.first))
-    const beside = `${path}.${ids.hex(12)}.tmp`
+    const beside = draftOf(path, ids)
     const file = await disk.open(beside, 'create')
     try {
       const written = await writeIdFile(file, range, pieces)
@@ -289,7 +302,7 @@ export class IdIndex {
       const [oldest, newest] = [alike[0], alike.at(-1)]
       if (oldest === undefined || newest === undefined || alike.length < MERGED_AT_ONCE) return
       const range = { first: oldest.first, end: newest.end, count: alike.reduce((sum, { count }) => sum + count, 0) }
-      const one: Source = { ...range, file: await this.#write(range, merged(alike.map(({ file }) => file))) }
+      const one: Source = { ...range, file: await this.#write(range, mergeIds(alike.map(({ file }) => file))) }
       row.splice(-alike.length, alike.length, one)
       await this.#replace(alike, one)
       for (const { first } of alike.slice(1)) await this.#remove(idFile(first))

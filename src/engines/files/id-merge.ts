@@ -1,7 +1,7 @@
 /** Several id files as one: their entries in order, in pieces of a size that `writeIdFile` takes. */
 import { compareEntries, ENTRY_BYTES, type IdFile, PIECE_BYTES, piecesOf } from './id-file.ts'
 
-export async function* merged(files: readonly IdFile[]): AsyncGenerator<Buffer> {
+export async function* mergeIds(files: readonly IdFile[]): AsyncGenerator<Buffer> {
   let cursors: Cursor[] = []
   for (const file of files) {
     const cursor = new Cursor(piecesOf(file))

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -27,8 +27,34 @@ function line(json: string): string {
 
 test('a new store says what it is, once, and without a warning', async () => {
   expect(await open()).toEqual([])
+  await mkdir(join(root, 'sessions'))
   expect(await open('store-2')).toEqual([])
   expect(await lines()).toEqual([`{"holdfast":2,"store":"store-1","made":"${MADE}","crc":"debf50f1"}`])
+})
+
+test('before there are sessions, each process writes the same line again and syncs it: the disk may have dropped the first one', async () => {
+  await open()
+  let syncs = 0
+  const disk: Disk = {
+    ...nodeDisk,
+    open: async (path, mode) => {
+      const file = await nodeDisk.open(path, mode)
+      const sync = file.sync.bind(file)
+      return Object.assign(file, {
+        sync: () => {
+          syncs++
+          return sync()
+        },
+      })
+    },
+  }
+  for (let i = 0; i < 40; i++) expect(await open('store-2', disk)).toEqual([])
+  expect(syncs).toBe(40)
+  const written = await lines()
+  expect([...new Set(written)]).toEqual([`{"holdfast":2,"store":"store-1","made":"${MADE}","crc":"debf50f1"}`])
+  // Its size is bounded.
+  expect(written.length).toBeGreaterThan(1)
+  expect(written.length).toBeLessThan(20)
 })
 
 test('two processes that make a store at once agree: the first line counts', async () => {
@@ -45,6 +71,7 @@ test('two processes that make a store at once agree: the first line counts', asy
   expect(await open('store-1', disk)).toEqual([])
   expect(await other).toEqual([])
   expect((await lines()).map((line) => JSON.parse(line).store)).toEqual(['store-2', 'store-1'])
+  await mkdir(join(root, 'sessions'))
   expect(await open('store-3')).toEqual([])
   expect(await lines()).toHaveLength(2)
 })
@@ -52,7 +79,7 @@ test('two processes that make a store at once agree: the first line counts', asy
 describe('a missing or unreadable identity', () => {
   test('beside sessions is a warning, and the store is usable', async () => {
     await mkdir(join(root, 'sessions'))
-    expect(await open()).toEqual([expect.stringMatching(/^holdfast\.json is missing or damaged beside existing sessions.*doctor/)])
+    expect(await open()).toEqual([expect.stringMatching(/^holdfast\.json is missing beside existing sessions.*doctor/)])
     expect(await open()).toEqual([])
     expect(await lines()).toHaveLength(1)
   })
@@ -65,10 +92,13 @@ describe('a missing or unreadable identity', () => {
     ['one of a newer format, if it were not rotten', line('{"holdfast":1,"store":"old"}').replace('1', '3')],
     ['zeros', '\0'.repeat(60)],
     ['something else', `null\n[]\n7\n${line('{"holdfast":"1","store":"x"}')}${line('{"store":"x"}')}`],
-  ])('that is %s is written anew, behind what is there, and tells beside sessions', async (_, content) => {
+  ])('that is %s is refused beside sessions, and completed in a new store', async (_, content) => {
     await mkdir(join(root, 'sessions'))
     await writeFile(join(root, 'holdfast.json'), content)
-    expect(await open()).toHaveLength(1)
+    await expect(open()).rejects.toMatchObject({ code: 'DAMAGED', message: expect.stringContaining(join(root, 'holdfast.json')) })
+    expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(content)
+    await rmdir(join(root, 'sessions'))
+    expect(await open()).toEqual([])
     const made = line(`{"holdfast":2,"store":"store-1","made":"${MADE}"}`)
     expect(await readFile(join(root, 'holdfast.json'), 'utf8')).toBe(`${content}${content === '' ? '' : '\n'}${made}`)
     expect(await open('store-2')).toEqual([])

@@ -6,12 +6,13 @@ import type { Verdict } from '../../record/fold.ts'
 import type { KeyEntry, KeyHash, KeysOf } from '../../record/key-hash.ts'
 import type { Disk } from './disk.ts'
 import { isMissing, unreadable } from './failures.ts'
+import { isDraft } from './id-drafts.ts'
 import { findKey, type IdFile, piecesOf, readIdFile } from './id-file.ts'
 import { firstOf, idFile } from './names.ts'
 import type { Watermarks } from './watermarks.ts'
 
 /** What may lie in the root of a store. `catalog.db` has companions while it is open; `server.key` is what a server made for its own machine. */
-const ROOT_FILES = /^(?:holdfast\.json|sessions|watermarks|feed|reserve|exclusive|quarantine|server\.key|catalog\.db.*)$/
+const ROOT_FILES = /^(?:holdfast\.json|sessions|watermarks|feed|reserve|exclusive|quarantine|server\.key(?:\.tmp)?|catalog\.db.*)$/
 
 /** How directories and files are called below `sessions/`, level by level. */
 const LEVELS = [/^[0-9a-f]{32}$/, /^[0-9a-f]{2}$/, /^[a-z0-9-]{0,24}-[0-9a-f]{32}$/]
@@ -61,8 +62,7 @@ export async function* inspectJournal(contents: JournalContents): AsyncGenerator
     const first = firstOf(file, 'ids')
     if (first !== undefined) {
       if (!(await isRight(contents, first))) yield { kind: 'stale-index', file, segment: first }
-    } else if (file.endsWith('.tmp')) yield { kind: 'leftover', file }
-    else if (firstOf(file, 'jsonl') === undefined) yield { kind: 'foreign-file', file }
+    } else if (firstOf(file, 'jsonl') === undefined && !isDraft(file)) yield { kind: 'foreign-file', file }
   }
 }
 

@@ -7,18 +7,16 @@
  * In `purge`: segments are removed in ascending order, so what is left is one range.
  */
 import { join } from 'node:path'
-import type { Ids } from '../../engine/ids.ts'
 import type { Appended, AppendOptions, Chunk, Journal, Oddity, Vanished } from '../../engine/port.ts'
 import { HoldfastError, withOutcomeUnknown } from '../../errors.ts'
 import { type Counted, JournalFold, type Verdict } from '../../record/fold.ts'
-import { type KeyEntry, type KeyHash, type KeysOf, keysOfLine } from '../../record/key-hash.ts'
+import { type KeyEntry, type KeyHash, keysOfLine } from '../../record/key-hash.ts'
 import { type Attempt, endOf, isAt, isPlace, MOVED, placedOf, writeNow, writeSoon } from './attempt.ts'
 import type { Directories } from './directories.ts'
-import type { Disk } from './disk.ts'
 import type { Exclusive } from './exclusive.ts'
-import { isFull, isMissing, noSpace, replaced, unreadable, unwritable } from './failures.ts'
+import { isFull, isMissing, noSpace, unreadable, unwritable } from './failures.ts'
 import type { Feed } from './feed.ts'
-import { IdIndex } from './id-index.ts'
+import { IdIndex, type IdIndexOptions } from './id-index.ts'
 import type { IdIndexes } from './id-indexes.ts'
 import { inspectJournal } from './inspect.ts'
 import { firstOf, segmentFile } from './names.ts'
@@ -30,10 +28,7 @@ import type { Segment } from './segment.ts'
 import type { Watermarks } from './watermarks.ts'
 
 /** What the journals of one store share. */
-export interface JournalParts {
-  readonly disk: Disk
-  readonly ids: Ids
-  readonly keysOf: KeysOf
+export interface JournalParts extends Pick<IdIndexOptions, 'disk' | 'ids' | 'clock' | 'keysOf'> {
   readonly root: string
   readonly directories: Directories
   readonly segments: OpenSegments
@@ -101,12 +96,12 @@ export class FilesJournal implements Journal {
         const synced = whole ? this.#beginSync(open, at + group.length, options) : undefined
         const stands = whole && isAt(open, at + group.length)
         const result: Appended = stands ? { moved: false, placed: group.length } : await this.#look(open, at, group, attempt, options)
-        open.remember(at, stands ? group : group.subarray(0, result.placed))
+        open.noteEnd(at, stands ? group : group.subarray(0, result.placed))
         if (result.placed === 0) return result
         try {
           const isVerified = options.accepting === true || this.#reach.isVerified(open)
           if (result.placed === group.length) options.standing?.()
-          await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options))
+          await this.#announced(synced ?? this.#beginSync(open, at + result.placed, options), options.time)
           if (!isVerified) await this.#reach.verify(open, 'unknown')
         } catch (error) {
           // What fails by now does not undo what stands.
@@ -390,10 +385,10 @@ export class FilesJournal implements Journal {
   }
 
   /** Announces that the journal changed, and waits for that and for the disk, even if one of them fails. */
-  async #announced(synced: Promise<boolean> | undefined): Promise<void> {
+  async #announced(synced: Promise<boolean> | undefined, time?: number): Promise<void> {
     const { feed, exclusive } = this.#parts
     try {
-      await feed.announce(this.name)
+      await feed.announce(this.name, time)
     } finally {
       await synced
     }
@@ -403,10 +398,7 @@ export class FilesJournal implements Journal {
   /** The group is not simply there. What stands of it, and why the rest does not. */
   async #look(open: Segment, at: number, group: Uint8Array, { written, failure }: Attempt, options: AppendOptions): Promise<Appended> {
     const placed = await placedOf(open, at, group)
-    if (placed > 0 && endOf(open, 'unknown') === undefined) {
-      await this.#reach.verify(undefined, 'unknown')
-      throw replaced()
-    }
+    if (placed > 0 && endOf(open, 'unknown') === undefined) throw await this.#reach.whyReplaced()
     if (placed === group.length) return { moved: false, placed }
     const full = isFull(failure) || (failure === undefined && written < group.length)
     // With the reserve released, an urgent group is worth another attempt, like one that lost a race.

@@ -151,8 +151,8 @@ async function syncDirectoryNow(path: string): Promise<void> {
   }
 }
 
-function fileStatOf({ size, nlink, ino, birthtimeMs, dev }: Stats): FileStat {
-  return { size, links: nlink, inode: ino, bornMs: birthtimeMs, device: dev }
+function fileStatOf({ size, nlink, ino, birthtimeMs, ctimeMs, dev }: Stats): FileStat {
+  return { size, links: nlink, inode: ino, createdMs: birthtimeMs, changedMs: ctimeMs, device: dev }
 }
 
 /** Where the ends of files are read to. Nothing waits between that and the comparison. */

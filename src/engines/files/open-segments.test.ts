@@ -1,11 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, copyFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { diskWith } from '../../../test/damage/disk-with.ts'
+import { systemClock } from '../../engine/clock.ts'
 import { Directories } from './directories.ts'
+import { segmentFile } from './names.ts'
 import { nodeDisk } from './node-disk.ts'
 import { OpenSegments } from './open-segments.ts'
+import { patientDisk } from './patient-disk.ts'
 import type { Segment } from './segment.ts'
 
 let directory: string
@@ -14,6 +17,7 @@ let opened: string[]
 let everOpened: string[]
 let refuse: (path: string, mode: string) => string | undefined
 let failSync: boolean
+let onSync: (name: string) => void
 let segments: OpenSegments
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code })
@@ -32,7 +36,10 @@ const disk = diskWith(
     opened.push(name)
     everOpened.push(name)
     return {
-      sync: () => (failSync ? Promise.reject(failure('EIO')) : file.sync()),
+      sync: () => {
+        onSync(name)
+        return failSync ? Promise.reject(failure('EIO')) : file.sync()
+      },
       close: () => {
         opened.splice(opened.indexOf(name), 1)
         return file.close()
@@ -47,6 +54,7 @@ beforeEach(async () => {
   everOpened = []
   refuse = () => undefined
   failSync = false
+  onSync = () => undefined
   segments = new OpenSegments(disk, new Directories(disk, directory), 3)
 })
 afterEach(async () => {
@@ -121,6 +129,72 @@ describe('what is kept open', () => {
     if (looked !== undefined) expect(looked).toBe(made)
     looked?.release()
     made?.release()
+  })
+})
+
+describe('what is closed to make room', () => {
+  test('was synced before, and keeps the mark of a sync that failed then', async () => {
+    const synced: string[] = []
+    onSync = (name) => synced.push(name)
+    for (const first of [0, 1]) {
+      const segment = await hold(first)
+      segment.file.writeSync(Buffer.from('later'))
+      segment.see(first + 5)
+      segment.release()
+    }
+    await touch(2, 3)
+    expect(isOpen(0)).toBe(false)
+    expect(synced).toEqual([segmentFile(0)])
+    failSync = true
+    await touch(4)
+    failSync = false
+    expect(isOpen(1)).toBe(false)
+    const again = await hold(1)
+    expect(again.poisoned).toBe(true)
+    again.release()
+  })
+
+  test('keeps its number if it is the same file when it is opened again, and not if it was cut or replaced', async () => {
+    async function closeAndOpen(first: number, between: (path: string) => Promise<void>): Promise<boolean> {
+      const segment = await hold(first)
+      segment.file.writeSync(Buffer.from('a line that is long enough to be compared'))
+      segment.noteEnd(first, segment.file.readSync(0, 100))
+      segment.release()
+      await touch(7, 8, 9)
+      expect(isOpen(first)).toBe(false)
+      await between(join(directory, segmentFile(first)))
+      const again = await hold(first)
+      again.release()
+      return again.opened === segment.opened
+    }
+    expect(await closeAndOpen(0, async () => undefined)).toBe(true)
+    expect(await closeAndOpen(100, (path) => appendFile(path, 'more'))).toBe(true)
+    expect(await closeAndOpen(200, (path) => truncate(path, 30))).toBe(false)
+    expect(await closeAndOpen(300, (path) => writeFile(path, 'another line that is as long as the first one'))).toBe(false)
+    const replace = async (path: string): Promise<void> => {
+      await copyFile(path, `${path}.copy`)
+      await rename(`${path}.copy`, path)
+    }
+    expect(await closeAndOpen(400, replace)).toBe(false)
+  })
+
+  test('makes room for more than may be open, used side by side, and every one of them ends', async () => {
+    let running = 0
+    let most = 0
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, first) => {
+        for (let i = 0; i < 10; i++) {
+          const segment = await hold(first)
+          most = Math.max(most, ++running)
+          await segment.sync()
+          running--
+          segment.release()
+        }
+      }),
+    )
+    expect(most).toBeGreaterThan(3)
+    await touch(1000)
+    expect(opened).toHaveLength(3)
   })
 })
 
@@ -204,18 +278,19 @@ describe('a file that cannot be opened', () => {
     segment.release()
   })
 
-  test('because the system gives no more files: half of those that nobody uses are closed, and it is opened', async () => {
-    segments = new OpenSegments(disk, new Directories(disk, directory), 100)
+  test('because the system gives no more files: half of those that nobody uses are closed, it is opened, and later more are held again', async () => {
+    const relieve = (): Promise<void> => segments.relieve()
+    segments = new OpenSegments(patientDisk(disk, systemClock, relieve), new Directories(disk, directory), 40)
     await touch(...Array.from({ length: 40 }, (_, i) => i))
     const used = await hold(0, false)
     let refusals = 0
     refuse = () => (refusals++ === 0 ? 'EMFILE' : undefined)
     await touch(1000)
-    expect(opened).toHaveLength(20)
+    expect(opened.length).toBeLessThanOrEqual(21)
     expect(used.closed).toBe(false)
     used.release()
-    await touch(1001)
-    expect(opened).toHaveLength(20)
+    for (let first = 2000; first < 2400; first++) await touch(first)
+    expect(opened).toHaveLength(40)
   })
 
   test.each([

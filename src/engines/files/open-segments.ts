@@ -1,31 +1,43 @@
 /**
- * The segments that this process holds open: bounded, the longest unused one is closed first, and by what the system gives. Remembers which files a sync has failed
- * on, also after they were closed: a newly opened file would not be told by the system.
+ * The segments that this process holds open: at most so many, and fewer while the system has none to give. The longest unused one is closed first, and not
+ * before what was written to it is synced. Remembers which files a sync has failed on, also after they were closed: the system reports a failure only to
+ * files that were open by then.
  */
 import { dirname } from 'node:path'
 import type { Directories } from './directories.ts'
 import type { Disk } from './disk.ts'
-import { isExhausted, isMissing, isReadOnly, replaced, unreadable, unwritable } from './failures.ts'
+import { isMissing, isReadOnly, replaced, unreadable, unwritable } from './failures.ts'
 import { segmentFile } from './names.ts'
-import { type Poison, Segment } from './segment.ts'
+import { type ClosedFile, type Poison, Segment } from './segment.ts'
 
 /** So many are held however few files the system gives: below that, something else holds them. */
-const FEWEST = 16
+const FEWEST = 2
+/** After the system had none to give, one more is held with each of so many that it gives. */
+const OPENED_PER_MORE = 8
+/** Files of which it is remembered what they were when they were closed. */
+const REMEMBERED = 4096
 
 export class OpenSegments {
   readonly #disk: Disk
   readonly #directories: Directories
+  readonly #most: number
+  /** Below the most while the system has few to give. */
   #limit: number
+  /** Opened since the system had none to give. */
+  #openedSince = 0
   /** In order of use. */
   readonly #open = new Map<string, Segment>()
   /** The one that was used last. */
   #latest: Segment | undefined
   readonly #opening = new Map<string, Promise<Segment | undefined>>()
   readonly #poisoned = new Map<string, Poison>()
+  /** Closed to make room, the longest ago first. */
+  readonly #closed = new Map<string, ClosedFile>()
 
   constructor(disk: Disk, directories: Directories, limit: number) {
     this.#disk = disk
     this.#directories = directories
+    this.#most = limit
     this.#limit = limit
   }
 
@@ -53,7 +65,8 @@ export class OpenSegments {
         opening = this.#openNow(path, directory, first, create).finally(() => this.#opening.delete(path))
         this.#opening.set(path, opening)
         const segment = await opening
-        if (segment === undefined || !segment.closed) return segment?.hold()
+        if (segment === undefined || !segment.closed) return segment
+        segment.release()
       } else if ((await opening) === undefined && !create) return undefined
     }
   }
@@ -81,15 +94,14 @@ export class OpenSegments {
     }
   }
 
+  /** Opens it, and holds it for the caller: others that are opened in this moment would have it closed. */
   async #openNow(path: string, directory: string, first: number, create: boolean): Promise<Segment | undefined> {
+    // Before it is opened, not after: at the limit of the process there is no descriptor for both.
+    await this.#evict(1)
     let writable = true
     const mode = create ? 'create' : 'append'
     const file = await this.#disk
       .open(path, mode)
-      .catch((error: unknown) => {
-        if (!isExhausted(error) || this.#open.size === 0) throw error
-        return this.#withFewer().then(() => this.#disk.open(path, mode))
-      })
       .catch((error: unknown) => {
         if (!isReadOnly(error)) throw error
         writable = false
@@ -102,12 +114,13 @@ export class OpenSegments {
     if (file === undefined) return undefined
     const segment = new Segment({
       ...{ first, file, path, writable, directory },
-      ...{ disk: this.#disk, directories: this.#directories, poison: this.#poisoned.get(path) },
+      ...{ disk: this.#disk, directories: this.#directories, poison: this.#poisoned.get(path), before: this.#closed.get(path) },
     })
+    this.#closed.delete(path)
     if (create) await this.#requirePlace(path, directory, segment)
-    this.#open.set(path, segment)
+    this.#open.set(path, segment.hold())
     this.#latest = segment
-    void this.#evict(segment)
+    this.#raiseLimit()
     return segment
   }
 
@@ -129,21 +142,55 @@ export class OpenSegments {
     }
   }
 
-  /** The system has no more files to give: from now on half as many are held. */
-  async #withFewer(): Promise<void> {
-    this.#limit = Math.max(FEWEST, Math.floor(this.#open.size / 2))
-    await this.#evict()
+  /** The system has no more files to give: closes half of these, as far as nobody uses them, and holds that many for a while. */
+  relieve(): Promise<void> {
+    this.#limit = Math.min(this.#most, Math.max(FEWEST, Math.floor(this.#open.size / 2)))
+    this.#openedSince = 0
+    return this.#evict()
   }
 
-  async #evict(opened?: Segment): Promise<void> {
+  #raiseLimit(): void {
+    if (this.#limit < this.#most && ++this.#openedSince % OPENED_PER_MORE === 0) this.#limit++
+  }
+
+  /** Closes the longest unused ones, as far as these and so many more are too many. */
+  async #evict(more = 0): Promise<void> {
     const closing: Promise<void>[] = []
+    let tooMany = this.#open.size + this.#opening.size + more - this.#limit
     for (const [path, segment] of this.#open) {
-      if (this.#open.size <= this.#limit) break
-      if (segment.inUse || segment === opened) continue
-      this.#open.delete(path)
-      closing.push(segment.close())
+      if (tooMany <= 0) break
+      if (segment.inUse) continue
+      tooMany--
+      closing.push(segment.isUnsynced ? this.#syncAndClose(path, segment) : this.#close(path, segment))
     }
     await Promise.all(closing)
+  }
+
+  /** Whoever uses it meanwhile keeps it open, and so does a sync that could not even be tried. */
+  async #syncAndClose(path: string, segment: Segment): Promise<void> {
+    segment.hold()
+    const isDone = await segment.sync().then(
+      () => true,
+      () => segment.poisoned,
+    )
+    segment.release()
+    if (segment.poison !== undefined) this.#poisoned.set(path, segment.poison)
+    if (isDone && !segment.inUse) await this.#close(path, segment)
+  }
+
+  #close(path: string, segment: Segment): Promise<void> {
+    if (this.#open.get(path) === segment) this.#open.delete(path)
+    const { closedFile } = segment
+    if (closedFile !== undefined) this.#remember(path, closedFile)
+    return segment.close()
+  }
+
+  #remember(path: string, file: ClosedFile): void {
+    this.#closed.set(path, file)
+    for (const oldest of this.#closed.keys()) {
+      if (this.#closed.size <= REMEMBERED) return
+      this.#closed.delete(oldest)
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 /** How far one journal is known to reach: its watermarks, compared with its lines when it is loaded and at each append. */
 import type { Vanished } from '../../engine/port.ts'
-import type { Outcome } from '../../errors.ts'
+import { type Outcome, withOutcomeUnknown } from '../../errors.ts'
 import { watermarkOf } from '../../record/watermark.ts'
-import { vanishedError } from './failures.ts'
+import { replaced, vanishedError } from './failures.ts'
 import type { Feed } from './feed.ts'
 import type { Segment } from './segment.ts'
 import { type Contents, findVanished } from './vanished.ts'
@@ -65,6 +65,17 @@ export class Reach {
     const isLast = !(await this.#contents.segments()).some((first) => first > open.first)
     if (isLast) open.verified = shard
     return isLast
+  }
+
+  /** Why the path of a segment that was written to names another file. The journal is listed first: in a directory that was moved, nothing has vanished. */
+  async whyReplaced(): Promise<unknown> {
+    try {
+      await this.#contents.segments()
+      await this.verify(undefined, 'unknown')
+      return replaced()
+    } catch (error) {
+      return withOutcomeUnknown(error)
+    }
   }
 
   /** A group was placed whole at a position and synced, and is acknowledged next. */

@@ -20,7 +20,7 @@ export async function readLines(open: Segment, from: number, limit: number, sync
     // Beyond the limit only to make one line whole.
     const [first, second] = lines
     const chunk = length > limit && first !== undefined && second !== undefined ? { lines: [first], next: second.at } : { lines, next }
-    if (!open.remember(from, bytes.subarray(0, chunk.next - from))) return undefined
+    if (!open.noteEnd(from, bytes.subarray(0, chunk.next - from))) return undefined
     open.see(chunk.next)
     return { ...chunk, end, opened }
   }

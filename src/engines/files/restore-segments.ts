@@ -185,7 +185,7 @@ function conflict(name: string, segment: number, offset: number): HoldfastError 
   return new HoldfastError(
     'CONFLICT',
     `The store and the backup hold different records of this session, from byte ${offset} of ${segmentFile(segment)} on. Nothing was changed. If the files in the store are of no use, move the directory of the session out of the store and run this command again. To keep both, restore the backup to another directory (holdfast restore-backup <directory> --store <other>), then export the session there and import it here.`,
-    { details: { journal: name, segment, offset } },
+    { details: { reason: 'other records', journal: name, segment, offset } },
   )
 }
 

@@ -4,13 +4,27 @@
  */
 import { HoldfastError, type Outcome } from '../../errors.ts'
 import type { Directories } from './directories.ts'
-import { type Disk, type DiskFile, errorCode } from './disk.ts'
+import { type Disk, type DiskFile, errorCode, type FileStat, isSameFile } from './disk.ts'
 import { isExhausted, unwritable } from './failures.ts'
 import type { Shard } from './watermarks.ts'
 
 export interface Poison {
   /** Up to here an earlier sync had succeeded. */
   readonly from: number | undefined
+}
+
+/** What is known of a file that was closed for want of descriptors, and nothing else. */
+export interface ClosedFile {
+  readonly opened: number
+  readonly inode: number
+  readonly createdMs: number
+  readonly last: KnownEnd
+}
+
+/** The furthest end that was read or written, and the bytes in front of it. */
+interface KnownEnd {
+  readonly end: number
+  readonly bytes: Buffer
 }
 
 interface SegmentOptions {
@@ -22,6 +36,8 @@ interface SegmentOptions {
   readonly directory: string
   readonly directories: Directories
   readonly poison: Poison | undefined
+  /** What was known of it when it was closed. */
+  readonly before: ClosedFile | undefined
 }
 
 /** How many bytes before the end are compared to find out whether the end is still the same. A checksum is among them. */
@@ -31,8 +47,8 @@ let opened = 0
 
 export class Segment {
   readonly first: number
-  /** Which opening of a file this is, in this process. */
-  readonly opened = ++opened
+  /** Which opening of a file this is, in this process. A file that was closed and is still the same keeps its number. */
+  readonly opened: number
   readonly file: DiskFile
   readonly writable: boolean
   /**
@@ -48,11 +64,10 @@ export class Segment {
 
   readonly #disk: Disk
   readonly #path: string
-  #inode: number | undefined
+  #stat: FileStat | undefined
   readonly #directory: string
   readonly #directories: Directories
-  /** The furthest end that was read or written, and the bytes in front of it. */
-  #last: { readonly end: number; readonly bytes: Buffer } | undefined
+  #last: KnownEnd | undefined
   /** Everything before this position is on the disk. Undefined until a first sync. */
   #durableTo: number | undefined
   /** What was read or written up to this position must be synced before it is shown. */
@@ -74,6 +89,20 @@ export class Segment {
     this.#directory = options.directory
     this.#directories = options.directories
     this.#seenTo = options.first
+    const same = isStill(options) ? options.before : undefined
+    this.opened = same?.opened ?? ++opened
+    this.#last = same?.last
+  }
+
+  /** What to know of it after it is closed. Undefined if that says nothing, or it was never read. */
+  get closedFile(): ClosedFile | undefined {
+    if (this.#last === undefined || this.poisoned) return undefined
+    try {
+      const { inode, createdMs } = this.file.stat()
+      return { opened: this.opened, inode, createdMs, last: this.#last }
+    } catch {
+      return undefined
+    }
   }
 
   get inUse(): boolean {
@@ -107,8 +136,8 @@ export class Segment {
   get end(): number | undefined {
     const stat = this.#disk.statSync(this.#path)
     // Asked for here and not when the file is opened: here, callers expect that the disk may fail.
-    this.#inode ??= this.file.stat().inode
-    return stat?.inode === this.#inode ? this.first + stat.size : undefined
+    this.#stat ??= this.file.stat()
+    return stat !== undefined && isSameFile(stat, this.#stat) ? this.first + stat.size : undefined
   }
 
   /** The append point of this file, whatever its path names by now. */
@@ -116,8 +145,8 @@ export class Segment {
     return this.first + this.file.stat().size
   }
 
-  /** Remembers bytes that are in the file up to an end, from a position on. False if they are not the ones that were there before. */
-  remember(from: number, bytes: Uint8Array): boolean {
+  /** Notes the last bytes of the file, of those that were read or written from a position on. False if they are not the ones that were there before. */
+  noteEnd(from: number, bytes: Uint8Array): boolean {
     const end = from + bytes.length
     const last = this.#last
     if (bytes.length === 0 || end < (last?.end ?? 0)) return true
@@ -146,6 +175,11 @@ export class Segment {
     return this.#last?.end === position && this.file.endsSync(position - this.first, this.#last.bytes)
   }
 
+  /** Something was read or written and not synced since. Whether a sync of it fails is known only to a file that is open by then. */
+  get isUnsynced(): boolean {
+    return !this.poisoned && this.#seenTo > (this.#durableTo ?? this.first)
+  }
+
   see(position: number): void {
     if (position > this.#seenTo) this.#seenTo = position
   }
@@ -168,6 +202,8 @@ export class Segment {
       if (this.#durableTo === undefined) await this.#directories.sync(this.#directory)
     } catch (error) {
       if (!this.writable && ['EROFS', 'EINVAL', 'EACCES', 'EPERM', 'EBADF'].includes(errorCode(error) ?? '')) return false
+      // The directory of the store was moved, which says nothing about the disk.
+      if (error instanceof HoldfastError) throw error
       if (isExhausted(error)) throw unwritable(error, 'The journal', 'unknown')
       this.poisoned = true
       throw this.failure('unknown', error)
@@ -192,6 +228,22 @@ export class Segment {
         details: { reason: 'sync failed', segment: this.first, from: this.#durableTo ?? null },
       },
     )
+  }
+}
+
+/**
+ * Whether a file is the one that was closed, and has not been cut: as sure as it is of a file that stays open. Readers keep what they know of it then. If
+ * they began again each time, and more of them read side by side than files can be open, none would ever end.
+ */
+function isStill({ before, file, first }: SegmentOptions): boolean {
+  if (before === undefined) return false
+  const { end, bytes } = before.last
+  try {
+    const { inode, createdMs, size } = file.stat()
+    if (inode !== before.inode || createdMs !== before.createdMs || first + size < end) return false
+    return file.readSync(end - first - bytes.length, bytes.length).equals(bytes)
+  } catch {
+    return false
   }
 }
 

@@ -63,7 +63,7 @@ async function gapIn(mark: Watermark, segments: readonly number[], contents: Con
     const around = await open.file.read(mark.start - segment - lead, mark.end - mark.start + lead)
     const look = lookOf(mark, around)
     // If the file is cut after this and grows again, whoever reads beyond this place notices.
-    if (look === 'intact') open.remember(mark.start - lead, around)
+    if (look === 'intact') open.noteEnd(mark.start - lead, around)
     if (look !== 'gone') return undefined
     if (await isVoid(mark, segments, index, contents)) return undefined
     // The end of a file that was cut is the same for every watermark that shows it.

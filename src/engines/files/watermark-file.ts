@@ -67,14 +67,15 @@ function combined(one: Buffer, other: Buffer): Buffer {
   return Buffer.from(one.map((byte, i) => byte ^ (other[i] as number)))
 }
 
-export function encodeHeader({ store, boot }: Origin, nonce: string, { inode, bornMs, device }: FileStat): Buffer {
-  return encodeWithCrc(JSON.stringify({ watermarks: VERSION, store, nonce, inode, born: bornMs, device, boot }))
+export function encodeHeader({ store, boot }: Origin, nonce: string, { inode, createdMs, device }: FileStat): Buffer {
+  return encodeWithCrc(JSON.stringify({ watermarks: VERSION, store, nonce, inode, born: createdMs, device, boot }))
 }
 
 /** What was read of one file. */
 export class WatermarkFile {
   readonly path: string
-  readonly inode: number
+  /** As it was opened. */
+  readonly stat: FileStat
   readonly #seed: number
   readonly #bytes: Buffer
   /** A file that was cut and has grown again ends with other bytes. */
@@ -82,9 +83,9 @@ export class WatermarkFile {
   readonly #file: DiskFile
   #closed = false
 
-  private constructor(path: string, inode: number, seed: number, bytes: Buffer, file: DiskFile) {
+  private constructor(path: string, stat: FileStat, seed: number, bytes: Buffer, file: DiskFile) {
     this.path = path
-    this.inode = inode
+    this.stat = stat
     this.#seed = seed
     this.#bytes = bytes
     this.#end = bytes.subarray(-END_BYTES)
@@ -99,7 +100,7 @@ export class WatermarkFile {
     const bytes = await file.read(0, stat.size)
     const header = decodeHeader(bytes)
     if (header === undefined || !isTrusted(header, stat, origin)) return undefined
-    return new WatermarkFile(path, stat.inode, crc32(header.nonce), bytes, file)
+    return new WatermarkFile(path, stat, crc32(header.nonce), bytes, file)
   }
 
   /** How much of it was read. */
@@ -125,7 +126,7 @@ export class WatermarkFile {
     const read = await file.read(from, file.stat().size - from)
     if (!read.subarray(0, this.#end.length).equals(this.#end)) return undefined
     const bytes = Buffer.concat([this.#bytes, read.subarray(this.#end.length)])
-    return new WatermarkFile(this.path, this.inode, this.#seed, bytes, file)
+    return new WatermarkFile(this.path, this.stat, this.#seed, bytes, file)
   }
 
   /** Every watermark of one journal. */
@@ -237,7 +238,7 @@ function decodeHeader(bytes: Buffer): Header | undefined {
 }
 
 /** Inodes come back, birth times do not. Where the file system records none, only a file of this very boot can be known. */
-function isTrusted(header: Header, { inode, bornMs, device }: FileStat, { store, boot }: Origin): boolean {
-  if (header.store !== store || header.inode !== inode || header.born !== bornMs) return false
-  return bornMs > 0 || (header.boot === boot && header.device === device)
+function isTrusted(header: Header, { inode, createdMs, device }: FileStat, { store, boot }: Origin): boolean {
+  if (header.store !== store || header.inode !== inode || header.born !== createdMs) return false
+  return createdMs > 0 || (header.boot === boot && header.device === device)
 }

@@ -150,7 +150,7 @@ describe('a file is trusted only by the store it was made for, as the very file 
       open: async (path, mode) => {
         const file = await disk.open(path, mode)
         const stat = file.stat.bind(file)
-        return Object.assign(file, { stat: () => ({ ...stat(), bornMs: 0 }) })
+        return Object.assign(file, { stat: () => ({ ...stat(), createdMs: 0 }) })
       },
     })
     const disk = timeless(nodeDisk)

@@ -21,8 +21,8 @@ import { join } from 'node:path'
 import type { Clock } from '../../engine/clock.ts'
 import type { Ids } from '../../engine/ids.ts'
 import type { Watermark } from '../../record/watermark.ts'
-import { type Disk, type DiskFile, errorCode, type FileStat } from './disk.ts'
-import { isMissing } from './failures.ts'
+import { type Disk, type DiskFile, type FileStat, isSameFile } from './disk.ts'
+import { isMissing, isStrange } from './failures.ts'
 import { encodeHeader, hashOfName, type Origin, uncovered, WatermarkFile } from './watermark-file.ts'
 
 interface WatermarksOptions {
@@ -71,6 +71,7 @@ export class Watermarks {
   readonly #pending = new Map<string, Pending>()
   readonly #closing = new AbortController()
   #flushing: Promise<void> | undefined
+  #listing: Promise<string[]> | undefined
 
   constructor(options: WatermarksOptions) {
     this.#options = options
@@ -116,8 +117,14 @@ export class Watermarks {
   }
 
   /** Whether the journal of a file must have a watermark by now, unless the files of the store were copied, restored or deleted. */
-  isDue({ bornMs }: FileStat): boolean {
-    return this.#options.clock.now() - bornMs > DUE_MS
+  isDue({ createdMs }: FileStat): boolean {
+    return this.#options.clock.now() - createdMs > DUE_MS
+  }
+
+  /** The system has no more files to give: closes those of half of the shards. What was read of them is read again when it is needed. */
+  async relieve(): Promise<void> {
+    const oldest = [...this.#shards.keys()].slice(0, Math.ceil(this.#shards.size / 2))
+    await Promise.all(oldest.map((name) => this.#forget(name)))
   }
 
   /** Writes down what is pending. */
@@ -193,13 +200,12 @@ export class Watermarks {
   }
 
   /** False if the file was removed meanwhile: then what was added may be in no file that counts. */
-  async #append({ path, inode }: WatermarkFile, bytes: Buffer, sync: boolean): Promise<boolean> {
-    const { disk } = this.#options
+  async #append({ path, stat }: WatermarkFile, bytes: Buffer, sync: boolean): Promise<boolean> {
     return this.#using(path, 'append', async (file) => {
-      if (file === undefined || file.stat().inode !== inode) return false
+      if (file === undefined || !isSameFile(file.stat(), stat)) return false
       await writeAll(file, bytes)
       if (sync) await file.sync()
-      return disk.statSync(path)?.inode === inode
+      return this.#isAt(path, stat)
     })
   }
 
@@ -268,7 +274,7 @@ export class Watermarks {
   /** A shard as it is now; if that cannot be read, as it was before: what it said then is still true. */
   async #readOrRecall(name: string): Promise<Shard> {
     try {
-      return await this.#read(name, await this.#list())
+      return await this.#read(name, await this.#listTogether())
     } catch (error) {
       const known = this.#shards.get(name)
       if (known === undefined) throw error
@@ -323,8 +329,13 @@ export class Watermarks {
   }
 
   /** Not if it was closed by who read the shard at the same time: then it is opened again. */
-  #isSame({ path, inode, isCurrent }: WatermarkFile): boolean {
-    return isCurrent && this.#options.disk.statSync(path)?.inode === inode
+  #isSame({ path, stat, isCurrent }: WatermarkFile): boolean {
+    return isCurrent && this.#isAt(path, stat)
+  }
+
+  #isAt(path: string, file: FileStat): boolean {
+    const stat = this.#options.disk.statSync(path)
+    return stat !== undefined && isSameFile(stat, file)
   }
 
   /** Undefined if it cannot be trusted. Otherwise it stays open. */
@@ -333,9 +344,9 @@ export class Watermarks {
     if (file === undefined) return 'missing'
     let read: WatermarkFile | undefined
     try {
-      const { inode, size } = file.stat()
-      if (size > MOST_BYTES) return undefined
-      const isSame = before !== undefined && before.inode === inode && size >= before.length
+      const stat = file.stat()
+      if (stat.size > MOST_BYTES) return undefined
+      const isSame = before !== undefined && isSameFile(before.stat, stat) && stat.size >= before.length
       read = (isSame ? await before.more(file) : undefined) ?? (await WatermarkFile.read(path, file, this.#options.origin))
       return read
     } finally {
@@ -360,6 +371,15 @@ export class Watermarks {
     } finally {
       await file?.close()
     }
+  }
+
+  /** The names in the directory. Those who ask in the same moment share one look, which begins after all of them have asked. */
+  #listTogether(): Promise<string[]> {
+    this.#listing ??= Promise.resolve().then(() => {
+      this.#listing = undefined
+      return this.#list()
+    })
+    return this.#listing
   }
 
   async #list(): Promise<string[]> {
@@ -402,7 +422,7 @@ async function writeAll(file: DiskFile, bytes: Buffer): Promise<void> {
 
 /** What another program put there is no file of watermarks, and must not keep anyone from the others. */
 function ignoreStrange(error: unknown): undefined {
-  if (!['EISDIR', 'ELOOP', 'ENXIO'].includes(errorCode(error) ?? '')) throw error
+  if (!isStrange(error)) throw error
 }
 
 function ignoreMissing(error: unknown): void {

@@ -7,13 +7,24 @@ import type { Changes, Engine, Journal, Supports } from '../../engine/port.ts'
 import type { KeysOf } from '../../record/key-hash.ts'
 import { Feed } from './feed.ts'
 import { MemoryJournal, refuseClosed, type Shelf } from './journal.ts'
+import { Segment } from './segment.ts'
+
+/** One segment of a journal, as it is in a file: also with damaged lines, and with half a line at its end. */
+export interface SegmentBytes {
+  readonly space: string
+  readonly session: string
+  readonly first: number
+  readonly bytes: Uint8Array
+}
 
 export interface MemoryEngineOptions {
   readonly keysOf: KeysOf
+  /** What the store begins with, in the order of the positions of each journal. Defaults to nothing. */
+  readonly segments?: readonly SegmentBytes[]
 }
 
-export function openMemoryEngine({ keysOf }: MemoryEngineOptions): Engine {
-  return new MemoryEngine(keysOf)
+export function openMemoryEngine({ keysOf, segments = [] }: MemoryEngineOptions): Engine {
+  return new MemoryEngine(keysOf, segments)
 }
 
 class MemoryEngine implements Engine {
@@ -21,8 +32,13 @@ class MemoryEngine implements Engine {
   readonly warnings: readonly string[] = []
   readonly #shelf: Shelf
 
-  constructor(keysOf: KeysOf) {
-    this.#shelf = { keysOf, feed: new Feed(systemIds.hex(16)), journals: new Map(), closed: false }
+  constructor(keysOf: KeysOf, segments: readonly SegmentBytes[]) {
+    const journals = new Map<string, Segment[]>()
+    for (const { space, session, first, bytes } of segments) {
+      const name = this.name(space, session)
+      journals.set(name, [...(journals.get(name) ?? []), new Segment(first, bytes)])
+    }
+    this.#shelf = { keysOf, feed: new Feed(systemIds.hex(16)), journals, closed: false }
   }
 
   /** JSON, because it quotes: no choice of space and id can look like another. */

@@ -11,7 +11,7 @@
 import type { Clock } from '../../engine/clock.ts'
 import type { Appended } from '../../engine/port.ts'
 import { isBlank, splitLines } from '../../record/line.ts'
-import { copyLines } from './copy-in.ts'
+import { copyLines } from './copy-lines.ts'
 import { type Database, Retry, type Row } from './database.ts'
 import { failureOf, isLost, isPassing } from './failures.ts'
 import { quoted } from './migrate.ts'

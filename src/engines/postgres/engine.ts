@@ -16,6 +16,7 @@ import { Database, type Row, type Statement } from './database.ts'
 import { failureOf } from './failures.ts'
 import { Feed } from './feed.ts'
 import { hexOf, type JournalParts, PostgresJournal } from './journal.ts'
+import { LatestTime } from './latest-time.ts'
 import { migrate, requireMigrated } from './migrate.ts'
 import type { PostgresPlace } from './place.ts'
 import { statementsOf } from './statements.ts'
@@ -83,12 +84,14 @@ class PostgresEngine implements Engine {
   readonly #parts: JournalParts
   readonly #clock: Clock
   readonly #identityOf: IdentityOf
+  readonly #latest: LatestTime
 
   constructor(warnings: readonly string[], parts: JournalParts, { clock, identityOf }: { clock: Clock; identityOf: IdentityOf }) {
     this.warnings = warnings
     this.#clock = clock
     this.#identityOf = identityOf
     this.#parts = parts
+    this.#latest = new LatestTime(parts.database, parts.statements.latest, clock)
   }
 
   name(space: string, id: string): string {
@@ -135,17 +138,23 @@ class PostgresEngine implements Engine {
     return this.#parts.calls.track(() => this.#parts.feed.changes(cursor))
   }
 
+  latest(): number | Promise<number> {
+    this.#parts.calls.refuseClosed()
+    const latest = this.#latest.get()
+    return typeof latest === 'number' ? latest : this.#parts.calls.track(() => latest)
+  }
+
   watch(hint: () => void): () => void {
     this.#parts.calls.refuseClosed()
     return this.#parts.feed.watch(hint)
   }
 
-  async catalog({ anew }: { readonly anew: boolean }): Promise<Catalog> {
+  async catalog({ empty }: { readonly empty: boolean }): Promise<Catalog> {
     this.#parts.calls.refuseClosed()
     // Loaded when it is wanted: a process that only appends has no catalog.
     const { PostgresCatalog } = await import('./catalog/catalog.ts')
     const catalog = new PostgresCatalog(this.#parts.database, this.#clock)
-    if (anew) await catalog.clear()
+    if (empty) await catalog.clear()
     return catalog
   }
 

@@ -26,10 +26,18 @@ export function isLost(error: unknown): boolean {
   return !isSqlState(code) || code.startsWith('08') || ['57P01', '57P02', '57P05', '25P03', '25P04'].includes(code)
 }
 
+/** Other transactions stood in the way of this one, so the server undid all of it: the same may succeed now. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.includes(errorCode(error) ?? '')
+}
+
+/** A serialization failure, a deadlock, a lock that was not available. */
+const CONFLICTS = ['40001', '40P01', '55P03']
+
 /** Nothing was done, and the same may succeed at once: two that waited for each other, or a server that begins. */
 export function isPassing(error: unknown): boolean {
   const code = errorCode(error instanceof NotConnected ? error.cause : error)
-  if (isSqlState(code)) return ['40001', '40P01', '55P03', '57P03', '53300'].includes(code)
+  if (isSqlState(code)) return [...CONFLICTS, '57P03', '53300'].includes(code)
   return error instanceof NotConnected && !['ENOTFOUND', 'ERR_INVALID_URL', 'EACCES'].includes(code ?? '')
 }
 

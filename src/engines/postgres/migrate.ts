@@ -2,8 +2,8 @@
 import pg from 'pg'
 import { systemClock } from '../../engine/clock.ts'
 import { HoldfastError } from '../../errors.ts'
-import { Database } from './database.ts'
-import { errorCode, failureOf } from './failures.ts'
+import { Database, Retry } from './database.ts'
+import { errorCode, failureOf, isConflict } from './failures.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { PostgresPlace } from './place.ts'
 
@@ -15,6 +15,18 @@ export async function migrate(database: Database, to = SCHEMA_VERSION): Promise<
   const found = await versionOf(database)
   requireKnown(found)
   if (found >= to) return []
+  // Other servers use the tables while they are changed, so the server may end this transaction to resolve a deadlock.
+  const retry = new Retry(systemClock)
+  for (;;) {
+    try {
+      return await applyMigrations(database, to)
+    } catch (error) {
+      if (!isConflict(error) || !(await retry.pause())) throw error
+    }
+  }
+}
+
+function applyMigrations(database: Database, to: number): Promise<number[]> {
   return database.transaction(async (client) => {
     // Of the transaction, not of the session: a pooler may hand the session on.
     await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`holdfast migrations of ${database.schema}`])
@@ -39,7 +51,7 @@ export async function requireMigrated(database: Database): Promise<void> {
   throw new HoldfastError(
     'FAILED_PRECONDITION',
     `The tables of this store have version ${version}; this software needs ${SCHEMA_VERSION}. Run \`holdfast migrate\` first.`,
-    { details: { found: version, needed: SCHEMA_VERSION } },
+    { details: { reason: 'old tables', found: version, needed: SCHEMA_VERSION } },
   )
 }
 

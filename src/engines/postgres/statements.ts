@@ -263,6 +263,15 @@ corrected AS (
 SELECT 1 AS done FROM durable, changed`,
     ),
 
+    /** The heads of the lines that were written last, one of each session. They hold the time of that change. */
+    latest: statement(
+      'latest',
+      `SELECT substring(l.line FROM 1 FOR 256) AS head
+FROM (SELECT space, session, segment FROM ${s}.journals ORDER BY changed DESC LIMIT 16) j CROSS JOIN LATERAL (
+  SELECT line FROM ${s}.lines n WHERE n.space = j.space AND n.session = j.session AND n.segment = j.segment ORDER BY position DESC LIMIT 1
+) l`,
+    ),
+
     names: statement(
       'names',
       `SELECT space, session, name FROM ${s}.journals WHERE (space, session) > ($1::uuid, $2::uuid) ORDER BY space, session LIMIT $3`,

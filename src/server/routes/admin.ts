@@ -3,44 +3,26 @@ import { hash } from 'node:crypto'
 import { z } from '@hono/zod-openapi'
 import { doctor as examine } from '../../doctor/doctor.ts'
 import { HoldfastError } from '../../errors.ts'
+import type { RetentionPolicy } from '../../store/lifecycle/retention-policy.ts'
 import type { Store } from '../../store/store.ts'
-import {
-  erasedFields,
-  expiredFields,
-  purgedFields,
-  type QuotaUsageFields,
-  quotaFields,
-  quotaOf,
-  type RetentionFields,
-  retentionFields,
-  retentionPolicyOf,
-} from '../../wire/operations.ts'
-import { derivedSecret, keyFields } from '../api-keys.ts'
-import { type AuditEntry, auditFields, readAudit } from '../audit.ts'
-import { given } from '../given.ts'
+import { auditCodec, callerCodec, keyCodec, newKeyCodec, tokenCodec } from '../../wire/access.ts'
+import type { WireOf } from '../../wire/codec.ts'
+import { erasedCodec, expiredCodec, findingCodec, purgedCodec, quotaCodec, quotaUsageCodec, retentionCodec } from '../../wire/operations.ts'
+import { derivedSecret } from '../api-keys.ts'
+import { type AuditEntry, readAudit } from '../audit.ts'
+import { otherOwner } from '../callers.ts'
+import { partialFailure } from '../envelope.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { nextPage } from '../next-page.ts'
 import type { ServerParts } from '../parts.ts'
 import { type Principal, requireScope, SCOPES } from '../principal.ts'
-import { Erased, Expired, Purged } from '../removal-schemas.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { schemaOf } from '../wire-schema.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const AUDIT_ENTRIES = 10_000
 const time = z.iso.datetime({ offset: true })
-
-const caller = z
-  .object({
-    key_id: z.string(),
-    kind: z.enum(['key', 'token', 'cookie', 'nobody']),
-    space: z.string(),
-    scope: z.enum(SCOPES),
-    owner: z.string().nullable(),
-    session_id: z.string().nullable(),
-    server_version: z.string(),
-    encrypted: z.boolean().openapi({ description: 'whether sessions have keys, which can be destroyed' }),
-  })
-  .openapi('Caller')
 
 const whoami = route({
   method: 'get',
@@ -49,18 +31,9 @@ const whoami = route({
   summary: 'Whom the server takes the caller for, and what he may.',
   scope: 'read',
   reach: 'task',
-  result: caller,
+  result: schemaOf(callerCodec),
   handle: async ({ parts, principal }) => ({
-    result: {
-      key_id: principal.id,
-      kind: principal.kind,
-      space: principal.space,
-      scope: principal.scope,
-      owner: principal.owner,
-      session_id: principal.session,
-      server_version: parts.version,
-      encrypted: parts.store.isEncrypted,
-    },
+    result: callerCodec.encode({ ...principal, key: principal.id, serverVersion: parts.version, encrypted: parts.store.isEncrypted }),
   }),
 })
 
@@ -71,7 +44,7 @@ const createKey = route({
   summary: 'Makes a key for this space, and tells it this once. With `replaces`, the other one goes on being good for a while.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   body: z.object({
     scope: z.enum(SCOPES).default('write'),
     owner: z.string().optional().openapi({ description: 'it sees and makes only sessions of this owner' }),
@@ -85,7 +58,7 @@ const createKey = route({
       .max(30 * 86_400)
       .default(86_400),
   }),
-  result: schemas.NewKey,
+  result: schemaOf(newKeyCodec),
   handle: async ({ parts, principal, body, write }) => {
     const { scope, owner, name, expires_at, replaces, overlap_seconds } = body
     const repeatable =
@@ -96,9 +69,9 @@ const createKey = route({
       space: principal.space,
       scope,
       overlapMs: overlap_seconds * 1000,
-      ...given({ owner, name, replaces, repeatable, expiresAt: expires_at === undefined ? undefined : new Date(expires_at) }),
+      ...withoutUndefined({ owner, name, replaces, repeatable, expiresAt: expires_at === undefined ? undefined : new Date(expires_at) }),
     })
-    return { result: { ...keyFields(record), key } }
+    return { result: newKeyCodec.encode({ ...record, key }) }
   },
 })
 
@@ -109,8 +82,8 @@ const listKeys = route({
   summary: 'The keys of this space, without what opens.',
   scope: 'admin',
   reach: 'space',
-  result: z.array(schemas.Key),
-  handle: async ({ parts, principal }) => ({ result: (await parts.keys.list(principal.space)).map(keyFields) }),
+  result: z.array(schemaOf(keyCodec)),
+  handle: async ({ parts, principal }) => ({ result: (await parts.keys.list(principal.space)).map(keyCodec.encode) }),
 })
 
 const revokeKey = route({
@@ -120,9 +93,9 @@ const revokeKey = route({
   summary: 'Revokes a key of this space, and every token that was made from it.',
   scope: 'admin',
   reach: 'space',
-  door: true,
-  result: schemas.Key,
-  handle: async ({ parts, principal, param }) => ({ result: keyFields(await parts.keys.revoke(param('kid'), principal.space)) }),
+  auditsFirst: true,
+  result: schemaOf(keyCodec),
+  handle: async ({ parts, principal, param }) => ({ result: keyCodec.encode(await parts.keys.revoke(param('kid'), principal.space)) }),
 })
 
 const createToken = route({
@@ -132,20 +105,20 @@ const createToken = route({
   summary: 'A token that lives for minutes and opens one session, or the sessions of one owner: for a browser, which must not hold a key.',
   scope: 'read',
   reach: 'own',
-  door: true,
+  callers: ['key', 'owner-key'],
+  auditsFirst: true,
   body: z.object({
     session_id: z.string().optional(),
     owner: z.string().optional(),
     scope: z.enum(['read', 'write']).default('read'),
     expires_in: z.number().int().min(1).max(SERVER_LIMITS.tokenSeconds).default(SERVER_LIMITS.tokenDefaultSeconds),
   }),
-  result: schemas.Token,
+  result: schemaOf(tokenCodec),
   handle: async ({ parts, principal, body, store }) => {
     const { session_id, owner, scope, expires_in } = body
-    if (principal.kind !== 'key' && principal.kind !== 'cookie') throw new HoldfastError('PERMISSION_DENIED', 'A token is made from a key.')
     requireScope(principal, scope)
     if (principal.owner !== null && owner !== undefined && owner !== principal.owner) {
-      throw new HoldfastError('PERMISSION_DENIED', 'This key is bound to another owner.')
+      throw otherOwner()
     }
     if (session_id === undefined && owner === undefined) {
       throw new HoldfastError('INVALID_ARGUMENT', 'Name what the token opens: a "session_id", an "owner", or both.')
@@ -155,15 +128,7 @@ const createToken = route({
       { digest: principal.secret },
       { key: principal.id, space: principal.space, scope, owner: owner ?? principal.owner, session: session_id ?? null, expires },
     )
-    const result = {
-      token,
-      token_id: claims.id,
-      scope,
-      session_id: claims.session,
-      owner: claims.owner,
-      expires_at: new Date(expires).toISOString(),
-    }
-    return { result }
+    return { result: tokenCodec.encode({ ...claims, token, scope, expiresAt: new Date(expires).toISOString() }) }
   },
 })
 
@@ -174,12 +139,14 @@ const revokeToken = route({
   summary: 'Revokes a token of this space before its time, by the token itself.',
   scope: 'write',
   reach: 'own',
-  door: true,
+  auditsFirst: true,
   result: z.object({ token_id: z.string() }),
   handle: async ({ parts, principal, param }) => {
     const verified = await parts.keys.verify(param('token'))
     if (verified === undefined || verified.claims.space !== principal.space) {
-      throw new HoldfastError('NOT_FOUND', 'There is no such token: it has expired, it was revoked, or it never was.')
+      throw new HoldfastError('NOT_FOUND', 'There is no such token: it has expired, it was revoked, or it never existed.', {
+        details: { reason: 'no token' },
+      })
     }
     await parts.keys.revokeToken(verified.claims.id)
     return { result: { token_id: verified.claims.id } }
@@ -193,7 +160,7 @@ const purge = route({
   summary: 'Destroys what was deleted long ago, but for what a fork still reaches.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   long: true,
   body: z.object({
     older_than_seconds: z
@@ -202,9 +169,11 @@ const purge = route({
       .default(30 * 86_400),
     dry_run: z.boolean().default(false),
   }),
-  result: z.array(Purged),
+  result: z.array(schemaOf(purgedCodec)),
   handle: async ({ store, body: { older_than_seconds, dry_run: dryRun } }) => ({
-    result: await all(store.purge({ olderThanMs: older_than_seconds * 1000, dryRun }), (purged) => purgedFields(purged, dryRun)),
+    result: await all(store.purge({ olderThanMs: older_than_seconds * 1000, dryRun }), (purged) =>
+      purgedCodec.encode({ ...purged, dryRun }),
+    ),
   }),
 })
 
@@ -220,7 +189,7 @@ const expire = route({
     'Deletes what was idle for long enough, erases the messages of archives that are old enough, and purges what was deleted for long enough: after the times given, else after those of the space.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   long: true,
   body: z.object({
     delete_idle_after_seconds: afterSeconds,
@@ -228,19 +197,18 @@ const expire = route({
     purge_deleted_after_seconds: afterSeconds,
     dry_run: z.boolean().default(false),
   }),
-  result: z.array(Expired),
+  result: z.array(schemaOf(expiredCodec)),
   handle: async ({ store, body: { dry_run: dryRun, ...times } }) => ({
-    result: await all(store.expire({ ...retentionPolicyOf(times), dryRun }), (expired) => expiredFields(expired, dryRun)),
+    result: await all(store.expire({ ...policyOf(times), dryRun }), (expired) => expiredCodec.encode({ ...expired, dryRun })),
   }),
 })
 
-const retention = z
-  .object({
-    delete_idle_after_seconds: z.number().nullable(),
-    drop_archives_after_seconds: z.number().nullable(),
-    purge_deleted_after_seconds: z.number().nullable(),
-  })
-  .openapi('Retention', { description: 'null: kept for ever' }) satisfies z.ZodType<RetentionFields>
+const retention = schemaOf(retentionCodec)
+
+/** A time that is not given is none. */
+function policyOf(times: { readonly [K in keyof WireOf<typeof retentionCodec>]?: number | null | undefined }): RetentionPolicy {
+  return retentionCodec.decode({ ...retentionCodec.encode({}), ...withoutUndefined(times) })
+}
 
 const getRetention = route({
   method: 'get',
@@ -250,7 +218,7 @@ const getRetention = route({
   scope: 'admin',
   reach: 'space',
   result: retention,
-  handle: async ({ store }) => ({ result: retentionFields(await store.retention()) }),
+  handle: async ({ store }) => ({ result: retentionCodec.encode(await store.retention()) }),
 })
 
 const putRetention = route({
@@ -260,10 +228,10 @@ const putRetention = route({
   summary: 'Says how long this space keeps things; null for ever. Nothing happens before `POST /expire`.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   body: z.object({ delete_idle_after_seconds: seconds, drop_archives_after_seconds: seconds, purge_deleted_after_seconds: seconds }),
   result: retention,
-  handle: async ({ store, body }) => ({ result: retentionFields(await store.setRetention(retentionPolicyOf(body))) }),
+  handle: async ({ store, body }) => ({ result: retentionCodec.encode(await store.setRetention(policyOf(body))) }),
 })
 
 const erase = route({
@@ -273,38 +241,18 @@ const erase = route({
   summary: 'Destroys everything of an owner, deleted or not. What a session of somebody else reaches is erased message by message.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   long: true,
   body: z.object({ owner: z.string(), dry_run: z.boolean().default(false) }),
-  result: z.array(Erased),
+  result: z.array(schemaOf(erasedCodec)),
   handle: async ({ store, body: { owner, dry_run: dryRun } }) => ({
-    result: await all(store.erase({ owner, dryRun }), (erased) => erasedFields(erased, dryRun)),
+    result: await all(store.erase({ owner, dryRun }), ({ error, ...erased }) =>
+      erasedCodec.encode({ ...erased, dryRun, ...(error === undefined ? {} : { error: partialFailure(error) }) }),
+    ),
   }),
 })
 
-const count = z.number().int()
-
-const auditEntry = z
-  .object({
-    at: z.string(),
-    key_id: z.string().openapi({ description: 'of the key; `share …` of whoever opened one' }),
-    space: z.string(),
-    action: z.string(),
-    session_id: z.string().nullable(),
-    status: count,
-    count,
-    request_id: z.string().nullable(),
-  })
-  .openapi('AuditEntry')
-
-const quota = z
-  .object({
-    sessions: count.nullable(),
-    bytes: count.nullable(),
-    messages_per_minute: count.nullable(),
-    used: z.object({ sessions: count, bytes: count }).nullable().openapi({ description: 'null: of a key that has a limit on neither' }),
-  })
-  .openapi('Quota', { description: 'null: no limit' }) satisfies z.ZodType<QuotaUsageFields>
+const quota = schemaOf(quotaUsageCodec)
 
 const destroyKey = route({
   method: 'delete',
@@ -313,12 +261,14 @@ const destroyKey = route({
   summary: 'Of an encrypted store: destroys the key of a session, which nobody can read from then on, here or in a backup.',
   scope: 'admin',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: z.object({ session_id: z.string(), destroyed: z.boolean() }),
   handle: async ({ store, param }) => {
     const session = param('id')
     if (await store.destroyKey(session)) return { result: { session_id: session, destroyed: true } }
-    throw new HoldfastError('NOT_FOUND', 'There is no such session, or it has no key.', { details: { session_id: session } })
+    throw new HoldfastError('NOT_FOUND', 'There is no such session, or it has no key.', {
+      details: { reason: 'no session key', session_id: session },
+    })
   },
 })
 
@@ -333,20 +283,20 @@ const audit = route({
   query: z.object({
     from: time.optional(),
     to: time.optional(),
-    limit: schemas.number.min(1).max(AUDIT_ENTRIES).default(1000),
+    limit: schemas.number({ min: 1, max: AUDIT_ENTRIES }).default(1000),
     cursor: z.string().optional(),
     order: z.enum(['oldest', 'newest']).default('oldest'),
   }),
-  result: z.array(auditEntry),
+  result: z.array(schemaOf(auditCodec)),
   handle: async ({ c, parts, principal, query: { from, to, limit, cursor, order } }) => {
     await parts.audit.flush()
     const end = to === undefined ? new Date(parts.store.parts.clock.now()) : new Date(to)
     const begin = from === undefined ? new Date(end.getTime() - 86_400_000) : new Date(from)
-    const wanted = { from: begin, to: end, space: principal.space, order, ...given({ after: cursor }) }
+    const wanted = { from: begin, to: end, space: principal.space, order, ...withoutUndefined({ after: cursor }) }
     const entries: AuditEntry[] = []
     for await (const entry of readAudit(parts.store, wanted)) if (entries.push(entry) === limit) break
     const last = entries.length === limit ? entries.at(-1)?.place : undefined
-    return { result: entries.map(auditFields), headers: last === undefined ? {} : nextPage(c.req.url, last) }
+    return { result: entries.map(auditCodec.encode), headers: last === undefined ? {} : nextPage(c.req.url, last) }
   },
 })
 
@@ -373,25 +323,25 @@ const putQuota = route({
   summary: 'Says how much this space may hold and add, or how much one of its keys may add; null for no limit.',
   scope: 'admin',
   reach: 'space',
-  door: true,
+  auditsFirst: true,
   body: z.object({ sessions: quotaLimit, bytes: quotaLimit, messages_per_minute: quotaLimit, key_id: z.string().optional() }),
   result: quota,
   handle: async ({ parts, principal, store, body: { key_id, sessions = null, bytes = null, messages_per_minute = null } }) => {
     const of = await ownKey(parts, principal, key_id)
-    await store.setQuota(quotaOf({ sessions, bytes, messages_per_minute }), of)
+    await store.setQuota(quotaCodec.decode({ sessions, bytes, messages_per_minute }), of)
     return { result: await quotaWithUsage(store, of) }
   },
 })
 
-async function quotaWithUsage(store: Store, of: { readonly key?: string }): Promise<QuotaUsageFields> {
-  return { ...quotaFields(await store.quota(of)), used: await store.quotaUsage(of) }
+async function quotaWithUsage(store: Store, of: { readonly key?: string }): Promise<WireOf<typeof quotaUsageCodec>> {
+  return quotaUsageCodec.encode({ ...(await store.quota(of)), used: await store.quotaUsage(of) })
 }
 
 /** A key of the caller's own space. */
 async function ownKey({ keys }: ServerParts, { space }: Principal, key: string | undefined): Promise<{ key?: string }> {
   if (key === undefined) return {}
   if ((await keys.list(space)).some(({ id }) => id === key)) return { key }
-  throw new HoldfastError('NOT_FOUND', `There is no key "${key}".`, { details: { key_id: key } })
+  throw new HoldfastError('NOT_FOUND', `There is no key "${key}".`, { details: { reason: 'no API key', key_id: key } })
 }
 
 const doctor = route({
@@ -403,14 +353,20 @@ const doctor = route({
   reach: 'space',
   long: true,
   body: z.object({ session_id: z.string().optional() }),
-  result: z.object({ sessions: z.number().int(), findings: z.array(schemas.Finding) }),
-  handle: async ({ store, body: { session_id: session } }) => {
+  result: z.object({ sessions: z.number().int(), findings: z.array(schemaOf(findingCodec)) }),
+  handle: async ({ c, store, body: { session_id: session } }) => {
     const findings: object[] = []
     let sessions = 0
     const onProgress = ({ done }: { readonly done: number }): void => {
       sessions = done
     }
-    for await (const finding of examine(store, { ownSpace: true, onProgress, ...given({ session }) })) findings.push(finding)
+    const { signal } = c.req.raw
+    try {
+      for await (const finding of examine(store, { ownSpace: true, signal, onProgress, ...withoutUndefined({ session }) }))
+        findings.push(findingCodec.encode(finding))
+    } catch (error) {
+      throw signal.aborted ? new HoldfastError('UNAVAILABLE', 'The client left, so the check was ended.', { cause: error }) : error
+    }
     return { result: { sessions, findings } }
   },
 })

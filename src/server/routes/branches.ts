@@ -1,14 +1,14 @@
 /** Moving along the branches of a session, and sessions that come from it. */
 import { z } from '@hono/zod-openapi'
+import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
-import type { TreeNode } from '../../store/family.ts'
-import type { Store } from '../../store/store.ts'
 import { namedTarget } from '../../wire/named-target.ts'
-import { turnFields, writtenFields } from '../../wire/operations.ts'
-import { damageInTree, snapshotFields, treeFields } from '../../wire/sessions.ts'
-import { given } from '../given.ts'
+import { turnCodec, writtenCodec } from '../../wire/operations.ts'
+import { damageInTree, snapshotCodec, treePageCodec } from '../../wire/sessions.ts'
+import { nextPage } from '../next-page.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 import { ownerFor } from './sessions.ts'
 
 const fork = route({
@@ -30,8 +30,8 @@ const fork = route({
     const { at, session_id: id, child, title, tags, workspace, metadata } = body
     const owner = ownerFor(principal, body.owner)
     const of = await call.session()
-    const options = { ...given({ id, title, tags, owner, workspace, metadata: metadata as JsonObject | undefined }), ...write }
-    const created = child === true ? await of.child(options) : await of.fork({ ...options, ...given({ at }) })
+    const options = { ...withoutUndefined({ id, title, tags, owner, workspace, metadata: metadata as JsonObject | undefined }), ...write }
+    const created = child === true ? await of.child(options) : await of.fork({ ...options, ...withoutUndefined({ at }) })
     const version = await created.version()
     return { result: { session_id: created.id, version, parent: of.id }, version }
   },
@@ -41,28 +41,27 @@ const tree = route({
   method: 'get',
   path: '/sessions/{id}/tree',
   tag: 'branches',
-  summary: 'The session with its forks and children, and theirs.',
+  summary: 'The session with its forks and children, and theirs, page by page. X-Next-Cursor and Link have the cursor of the next page.',
   scope: 'read',
   reach: 'session',
-  result: schemas.Tree,
+  query: z.object({ limit: schemas.number({ min: 1, max: LIMITS.pageSessions }).optional(), cursor: z.string().optional() }),
+  result: schemas.TreePage,
   handle: async (call) => {
     const { owner, session } = call.principal
-    const root = await (await call.session()).tree()
-    // Whoever is bound to one session, or to one owner, does not learn of others'.
-    const alone = session === null ? root : { ...root, children: [] }
-    const shown = owner === null ? alone : await ownedOnly(call.store, alone, owner)
-    return { result: treeFields(shown), damage: damageInTree(shown), damageInResult: true }
+    const of = await call.session()
+    // A caller that is bound to one session, or to one owner, does not learn of others.
+    const page =
+      session === null
+        ? await of.tree(withoutUndefined({ ...call.query, owner: owner ?? undefined }))
+        : { ...(await of.tree({ limit: 1 })), children: [], cursor: null }
+    return {
+      result: treePageCodec.encode(page),
+      headers: page.cursor === null ? {} : nextPage(call.c.req.url, page.cursor),
+      damage: damageInTree(page),
+      damageInResult: true,
+    }
   },
 })
-
-async function ownedOnly(store: Store, node: TreeNode, owner: string): Promise<TreeNode> {
-  const children: TreeNode[] = []
-  for (const child of node.children) {
-    const info = child.status === 'ok' || child.status === 'damaged' ? await store.session(child.session).info() : undefined
-    if (info?.owner === owner) children.push(await ownedOnly(store, child, owner))
-  }
-  return { ...node, children }
-}
 
 const takeSnapshot = route({
   method: 'post',
@@ -76,8 +75,8 @@ const takeSnapshot = route({
   handle: async (call) => {
     const { name, at } = call.body
     const session = await call.session()
-    const written = await session.snapshot(name, { ...call.write, ...given({ at }) })
-    return { result: writtenFields(session.id, written), version: written.version }
+    const written = await session.snapshot(name, { ...call.write, ...withoutUndefined({ at }) })
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -91,7 +90,7 @@ const snapshots = route({
   result: schemas.Snapshots,
   handle: async (call) => {
     const { snapshots: taken, version } = await (await call.session()).info()
-    return { result: taken.map(snapshotFields), version }
+    return { result: taken.map(snapshotCodec.encode), version }
   },
 })
 
@@ -109,7 +108,7 @@ const revert = route({
       to: z.string().nullable().optional().openapi({ description: 'a snapshot, or else a message: for callers that have only a name' }),
     })
     .refine(({ message, snapshot, to }) => [message, snapshot, to].filter((one) => one !== undefined).length === 1, {
-      message: 'Give one of `message`, `snapshot` and `to`.',
+      message: 'give either `message` or `snapshot`',
     }),
   result: schemas.Written,
   handle: async (call) => {
@@ -118,7 +117,7 @@ const revert = route({
     const target =
       to !== undefined ? await namedTarget(session, to) : snapshot !== undefined ? { snapshot } : { message: message as string | null }
     const written = await session.revert(target, call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -133,7 +132,7 @@ const undo = route({
   handle: async (call) => {
     const session = await call.session()
     const written = await session.undo(call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -147,7 +146,7 @@ const turn = route({
   result: schemas.Turn,
   handle: async (call) => {
     const last = await (await call.session()).turn()
-    return { result: turnFields(last), damage: last.damage }
+    return { result: turnCodec.encode(last), damage: last.damage }
   },
 })
 

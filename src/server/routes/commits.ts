@@ -1,19 +1,24 @@
 /** Commits, their archives and tasks; and the window. */
+
 import { z } from '@hono/zod-openapi'
 import { DeadlinePassed, withDeadline } from '../../engine/deadline.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
+import type { JsonObject } from '../../record/record.ts'
+import { noTask } from '../../session/refusals.ts'
+import type { CommitOptions } from '../../store/task-info.ts'
 import type { RetryOptions } from '../../store/task-list.ts'
-import type { CommitOptions, Committed, Task } from '../../store/tasks.ts'
-import { clientMessage, storedFields } from '../../wire/messages.ts'
+import type { Committed, Task } from '../../store/tasks.ts'
+import { clientMessage } from '../../wire/messages.ts'
 import { archiveNumber } from '../../wire/names.ts'
-import { writtenFields } from '../../wire/operations.ts'
-import { commitFields, taskFields, wholeArchiveFields, windowFields } from '../../wire/tasks.ts'
-import { given } from '../given.ts'
+import { writtenCodec } from '../../wire/operations.ts'
+import { commitCodec, storedArchiveCodec, taskCodec, wholeArchiveCodec, windowCodec } from '../../wire/tasks.ts'
+import { otherSession } from '../callers.ts'
 import { SERVER_LIMITS } from '../limits.ts'
+import { nextPage } from '../next-page.ts'
 import { type Answer, type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
-import { otherSession } from '../serve-route.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const count = z.number().int().min(0).optional()
 
@@ -27,7 +32,7 @@ const commit = route({
   long: true,
   query: z.object({
     wait: schemas.flag.optional(),
-    timeout_ms: schemas.number.max(SERVER_LIMITS.waitMs).optional().openapi({ description: 'how long to wait at most' }),
+    timeout_ms: schemas.number({ max: SERVER_LIMITS.waitMs }).optional().openapi({ description: 'how long to wait at most' }),
   }),
   body: z.object({
     keep_recent_count: count,
@@ -42,7 +47,7 @@ const commit = route({
     const committed = await session.commit({ ...retentionOf(body), ...write })
     call.parts.worker?.wake()
     if (query.wait === true && committed.status === 'accepted') return waited(call, committed, query.timeout_ms)
-    return { result: commitFields(session.id, committed, principal.user) }
+    return { result: commitCodec.encode({ session: session.id, committed, user: principal.user }) }
   },
 })
 
@@ -53,7 +58,7 @@ function retentionOf(body: {
   retained_message_token_budget?: number | undefined
 }): CommitOptions {
   const { keep_recent_count: keep, keep_recent_turn_count: keepTurns, retained_message_token_budget: tokenBudget } = body
-  return body.retention_mode === 'turn_budget' ? given({ keepTurns: keepTurns ?? 0, tokenBudget }) : given({ keep })
+  return body.retention_mode === 'turn_budget' ? withoutUndefined({ keepTurns: keepTurns ?? 0, tokenBudget }) : withoutUndefined({ keep })
 }
 
 async function waited(
@@ -76,7 +81,9 @@ async function waited(
       details: { task_id: info.id, status: info.status },
     })
   }
-  return { result: { ...commitFields(committed.task.session, committed, principal.user), ...taskFields(info, principal.user) } }
+  const { user } = principal
+  const commit = commitCodec.encode({ session: committed.task.session, committed, user })
+  return { result: { ...commit, ...taskCodec.encode({ ...info, user }) } }
 }
 
 const extract = route({
@@ -91,35 +98,42 @@ const extract = route({
     const session = await call.session()
     const committed = await session.commit(call.write)
     call.parts.worker?.wake()
-    return { result: commitFields(session.id, committed, call.principal.user) }
+    return { result: commitCodec.encode({ session: session.id, committed, user: call.principal.user }) }
   },
 })
 
-const window = route({
-  method: 'get',
-  path: '/sessions/{id}/context',
-  tag: 'commits',
-  summary: 'What to send to a model: the last overview, older abstracts and the newest messages, within a budget.',
-  scope: 'read',
-  reach: 'session',
-  query: z.object({
-    token_budget: schemas.number.default(128_000),
-    format: schemas.format.optional(),
-    recall: z.string().optional().openapi({ description: 'adds the memories and past messages that match' }),
-  }),
-  result: schemas.Window,
-  handle: async (call) => {
-    const { token_budget: budget, format, recall } = call.query
-    const session = await call.session()
-    const version = await session.version()
-    const made = await session.window(given({ budget, recall, format: format === 'stored' ? undefined : format }))
-    const { damage } = made
-    const fields = windowFields(made)
-    if (format !== undefined) return { result: fields, version, damage }
-    const messages = made.messages.map((message, i) => clientMessage(message, made.origins[i] ?? null))
-    return { result: { ...fields, messages }, version, damage }
-  },
-})
+const windowAt = (path: string, summary: string) =>
+  route({
+    method: 'get',
+    path,
+    tag: 'commits',
+    summary,
+    scope: 'read',
+    reach: 'session',
+    query: z.object({
+      token_budget: schemas.number().default(128_000),
+      format: schemas.format.optional(),
+      recall: z.string().optional().openapi({ description: 'adds the memories and past messages that match' }),
+    }),
+    result: schemas.Window,
+    handle: async (call) => {
+      const { token_budget: budget, format, recall } = call.query
+      const session = await call.session()
+      const version = await session.version()
+      const made = await session.window(withoutUndefined({ budget, recall, format: format === 'stored' ? undefined : format }))
+      const { damage } = made
+      const fields = windowCodec.encode(made)
+      if (format !== undefined) return { result: fields, version, damage }
+      const messages = made.messages.map((message, i) => clientMessage(message as JsonObject, made.origins[i] ?? null))
+      return { result: { ...fields, messages }, version, damage }
+    },
+  })
+
+const window = windowAt(
+  '/sessions/{id}/window',
+  'What to send to a model: the last overview, older abstracts and the newest messages, within a budget.',
+)
+const context = windowAt('/sessions/{id}/context', 'The same as GET /sessions/{id}/window, by its former name.')
 
 const archives = route({
   method: 'get',
@@ -131,7 +145,7 @@ const archives = route({
   result: z.array(schemas.ArchiveWithSummary),
   handle: async (call) => {
     const session = await call.session()
-    return { result: (await session.archives()).map((archive) => wholeArchiveFields(session.id, archive)) }
+    return { result: (await session.archives()).map((archive) => wholeArchiveCodec.encode({ session: session.id, ...archive })) }
   },
 })
 
@@ -139,20 +153,28 @@ const archive = route({
   method: 'get',
   path: '/sessions/{id}/archives/{aid}',
   tag: 'commits',
-  summary: 'One archive with its messages; also one that has no overview yet.',
+  summary:
+    'One archive with a page of its messages; also one that has no overview yet. X-Next-Cursor and Link have the cursor of the next page.',
   scope: 'read',
   reach: 'session',
-  query: z.object({ format: z.enum(['stored']).optional() }),
+  query: z.object({
+    format: z.enum(['stored']).optional(),
+    limit: schemas.number({ min: 1, max: LIMITS.pageMessages }).optional(),
+    cursor: z.string().optional(),
+  }),
   result: z.union([schemas.WholeArchive, schemas.StoredArchive]),
   handle: async (call) => {
     const session = await call.session()
-    const found = await session.archive(numberOf(call))
+    const { format, ...page } = call.query
+    const found = await session.archive(numberOf(call), withoutUndefined(page))
     if (found === undefined) throw noArchive(call.param('aid'))
-    const fields = wholeArchiveFields(session.id, found)
-    const { damage } = found
-    if (call.query.format === 'stored') return { result: { ...fields, messages: found.messages.map(storedFields) }, damage }
+    const { damage, cursor } = found
+    const headers = cursor === null ? {} : nextPage(call.c.req.url, cursor)
+    if (format === 'stored') return { result: storedArchiveCodec.encode({ session: session.id, ...found }), headers, damage }
+    const fields = wholeArchiveCodec.encode({ session: session.id, ...found })
     const messages = found.messages.map((stored) => clientMessage(stored.message, stored))
-    return { result: { ...fields, abstract: fields.abstract ?? '', overview: fields.overview ?? '', messages }, damage }
+    const result = { ...fields, abstract: fields.abstract ?? '', overview: fields.overview ?? '', messages, next_cursor: cursor }
+    return { result, headers, damage }
   },
 })
 
@@ -167,7 +189,7 @@ const retract = route({
   handle: async (call) => {
     const session = await call.session()
     const written = await session.retractMemories(numberOf(call), call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -178,7 +200,7 @@ function numberOf(call: Call): number {
 }
 
 function noArchive(id: string): HoldfastError {
-  return new HoldfastError('NOT_FOUND', 'There is no such archive in this session.', { details: { archive_id: id } })
+  return new HoldfastError('NOT_FOUND', 'There is no such archive in this session.', { details: { reason: 'no archive', archive_id: id } })
 }
 
 const tasks = route({
@@ -192,17 +214,17 @@ const tasks = route({
     task_type: z.string().optional(),
     status: z.enum(['pending', 'running', 'completed', 'failed', 'cancelled']).optional(),
     resource_id: z.string().optional().openapi({ description: 'only of this session' }),
-    limit: schemas.number.max(LIMITS.pageSessions).default(50),
+    limit: schemas.number({ max: LIMITS.pageSessions }).default(50),
   }),
   result: z.array(schemas.Task),
   handle: async (call) => {
     const { task_type, status, resource_id: session, limit } = call.query
     const { owner, user } = call.principal
     if (task_type !== undefined && task_type !== 'session_commit') return { result: [] }
-    const found = await call.store.tasks(given({ status, session, limit }))
+    const found = await call.store.tasks(withoutUndefined({ status, session, limit }))
     const own =
       owner === null ? found : (await Promise.all(found.map(async (task) => ((await isOwn(call, task.session)) ? [task] : [])))).flat()
-    return { result: own.map((info) => taskFields(info, user)) }
+    return { result: own.map((info) => taskCodec.encode({ ...info, user })) }
   },
 })
 
@@ -215,8 +237,12 @@ async function taskOf(call: Call): Promise<Task> {
   const task = await call.store.task(call.param('tid'))
   const { session, owner } = call.principal
   if (session !== null && session !== task.session) throw otherSession()
-  if (owner !== null && !(await isOwn(call, task.session))) throw new HoldfastError('NOT_FOUND', 'There is no such task.')
+  if (owner !== null && !(await isOwn(call, task.session))) throw noTask(task.id)
   return task
+}
+
+async function fieldsOf(task: Task, { principal: { user } }: Call): Promise<object> {
+  return taskCodec.encode({ ...(await task.info()), user })
 }
 
 const task = route({
@@ -227,7 +253,7 @@ const task = route({
   scope: 'read',
   reach: 'task',
   result: schemas.Task,
-  handle: async (call) => ({ result: taskFields(await (await taskOf(call)).info(), call.principal.user) }),
+  handle: async (call) => ({ result: await fieldsOf(await taskOf(call), call) }),
 })
 
 const cancel = route({
@@ -241,7 +267,7 @@ const cancel = route({
   handle: async (call) => {
     const found = await taskOf(call)
     await found.cancel(call.write)
-    return { result: taskFields(await found.info(), call.principal.user) }
+    return { result: await fieldsOf(found, call) }
   },
 })
 
@@ -260,7 +286,7 @@ const retry = route({
     if (version !== expect) throw unexpected(expect, version)
     await found.retry()
     call.parts.worker?.wake()
-    return { result: taskFields(await found.info(), call.principal.user) }
+    return { result: await fieldsOf(found, call) }
   },
 })
 
@@ -288,15 +314,28 @@ const retryAll = route({
   result: z.array(schemas.Task),
   handle: async (call) => {
     const { status, resource_id: session, since, rate, limit } = call.body
-    const options: RetryOptions = given({ status, session, rate, since: since === undefined ? undefined : new Date(since) })
+    const options: RetryOptions = withoutUndefined({ status, session, rate, since: since === undefined ? undefined : new Date(since) })
     const begun: object[] = []
     for await (const info of call.store.retryTasks(options)) {
       call.parts.worker?.wake()
-      begun.push(taskFields(info, call.principal.user))
+      begun.push(taskCodec.encode({ ...info, user: call.principal.user }))
       if (begun.length >= limit) break
     }
     return { result: begun }
   },
 })
 
-export const commitRoutes: readonly Route[] = [commit, extract, window, archives, archive, retract, tasks, task, cancel, retryAll, retry]
+export const commitRoutes: readonly Route[] = [
+  commit,
+  extract,
+  window,
+  context,
+  archives,
+  archive,
+  retract,
+  tasks,
+  task,
+  cancel,
+  retryAll,
+  retry,
+]

@@ -2,12 +2,15 @@
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
-import type { Json } from '../../record/record.ts'
+import type { Json, JsonObject } from '../../record/record.ts'
 import type { DamagedPlace } from '../../store/damage/damage.ts'
+import { Handle } from '../../store/handle.ts'
+import { readEntry } from '../../store/messages/entries.ts'
 import type { Session } from '../../store/session.ts'
-import { usageFields, writtenFields } from '../../wire/operations.ts'
+import { usageCodec, writtenCodec } from '../../wire/operations.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { anyObject } from '../wire-schema.ts'
 
 const usage = route({
   method: 'get',
@@ -17,7 +20,7 @@ const usage = route({
   scope: 'read',
   reach: 'session',
   result: z.array(schemas.Usage),
-  handle: async (call) => ({ result: (await (await call.session()).usage()).map(usageFields) }),
+  handle: async (call) => ({ result: (await (await call.session()).usage()).map(usageCodec.encode) }),
 })
 
 const recordUsage = route({
@@ -32,7 +35,12 @@ const recordUsage = route({
   handle: async (call) => {
     const { model, input_tokens: inputTokens, output_tokens: outputTokens } = call.body
     const session = await call.session()
-    return { result: writtenFields(session.id, await session.recordUsage({ model, inputTokens, outputTokens }, call.write)) }
+    return {
+      result: writtenCodec.encode({
+        session: session.id,
+        ...(await session.recordUsage({ model, inputTokens, outputTokens }, call.write)),
+      }),
+    }
   },
 })
 
@@ -45,14 +53,15 @@ const used = route({
   reach: 'session',
   body: z.object({
     contexts: z.array(z.string()).nullable().optional(),
-    skill: z.record(z.string(), z.unknown()).nullable().optional(),
+    skill: anyObject.nullable().optional(),
   }),
   result: z.object({ session_id: z.string(), contexts_used: z.number().int(), skills_used: z.number().int() }),
   handle: async (call) => {
     const { body, write, store } = call
     const session = await call.session()
     const note = { contexts: body.contexts ?? [], skill: (body.skill ?? null) as Json }
-    const { contexts_used, skills_used } = await noteUse(session, note, write.key ?? store.parts.ids.next(store.parts.clock.now()))
+    const id = write.key ?? store.parts.ids.next(store.parts.clock.now())
+    const { contexts_used, skills_used } = await noteUse(new Handle(store.parts, session.id), session, note, id)
     return { result: { session_id: session.id, contexts_used, skills_used } }
   },
 })
@@ -66,11 +75,16 @@ interface Used {
 }
 
 /** The note and the new sums are one record. Others may write between reading the sums and that: then it is tried again. */
-async function noteUse(session: Session, note: { readonly contexts: readonly string[]; readonly skill: Json }, id: string): Promise<Used> {
+async function noteUse(
+  handle: Handle,
+  session: Session<JsonObject>,
+  note: { readonly contexts: readonly string[]; readonly skill: Json },
+  id: string,
+): Promise<Used> {
   for (let attempt = 1; ; attempt++) {
     const expect = await session.version()
-    if ((await session.entry(USED, `note ${id}`)) !== undefined) return usedOf(session)
-    const before = await usedOf(session)
+    if ((await readEntry(handle, USED, `note ${id}`)) !== undefined) return usedOf(handle)
+    const before = await usedOf(handle)
     const sums = {
       contexts_used: before.contexts_used + note.contexts.length,
       skills_used: before.skills_used + (note.skill === null ? 0 : 1),
@@ -89,8 +103,8 @@ async function noteUse(session: Session, note: { readonly contexts: readonly str
   }
 }
 
-async function usedOf(session: Session): Promise<Used> {
-  const sums = (await session.entry(USED, 'sums'))?.value as Used | undefined
+async function usedOf(handle: Handle): Promise<Used> {
+  const sums = (await readEntry(handle, USED, 'sums'))?.value as Used | undefined
   return sums ?? { contexts_used: 0, skills_used: 0 }
 }
 
@@ -120,7 +134,7 @@ const counters = route({
       session_id: session.id,
       total_turns: turns.count,
       memories_extracted: archives.reduce((sum, { memories }) => sum + memories.length, 0),
-      ...(await usedOf(session)),
+      ...(await usedOf(new Handle(call.store.parts, session.id))),
       message_count: info.messageCount,
       total_message_count: info.totalMessageCount,
       commit_count: info.commitCount,
@@ -130,7 +144,7 @@ const counters = route({
 })
 
 /** What the user said is the beginning of a turn. Counts a bounded number of messages, the newest ones. */
-async function turnsIn(session: Session): Promise<{ readonly count: number; readonly damage: readonly DamagedPlace[] }> {
+async function turnsIn(session: Session<JsonObject>): Promise<{ readonly count: number; readonly damage: readonly DamagedPlace[] }> {
   const { messages, damage } = await session.messages({ archived: true, limit: LIMITS.pageMessages })
   return { count: messages.filter(({ message }) => message.role === 'user').length, damage }
 }

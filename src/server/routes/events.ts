@@ -1,6 +1,6 @@
 /** Streams of events. A stream that breaks goes on from `Last-Event-ID`; if that no longer fits, a `reset` says so. */
 import { z } from '@hono/zod-openapi'
-import { sealed, unsealed } from '../cursors.ts'
+import { decryptedCursor, encryptedCursor } from '../cursors.ts'
 import { EventStream } from '../event-stream.ts'
 import { type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
@@ -50,11 +50,11 @@ const ofSpace = route({
     parts.followers.admit()
     const id = lastId(call)
     // One that cannot be read is as good as one that is too old.
-    const after = id === undefined ? undefined : (unsealed(principal.secret, id) ?? '')
+    const after = id === undefined ? undefined : (decryptedCursor(principal.secret, id) ?? '')
     const { stream, response } = EventStream.open(c, {})
     const { space, owner } = principal
     void parts.followers
-      .followSpace({ space, owner, stream, seal: (cursor) => sealed(principal.secret, cursor) }, after)
+      .followSpace({ space, owner, stream, encryptCursor: (cursor) => encryptedCursor(principal.secret, cursor) }, after)
       .catch(() => stream.close())
     return response
   },

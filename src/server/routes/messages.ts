@@ -1,16 +1,19 @@
 /** Messages: appended, read, given other content; and the entries beside them. Appending is what is done most, so its body is checked by hand. */
 import { z } from '@hono/zod-openapi'
-import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
 import { invalid } from '../../session/check.ts'
 import type { Entry } from '../../session/records.ts'
-import { appendedFields, batchFields, pageFields, storedFields } from '../../wire/messages.ts'
-import { entryFields, writtenFields } from '../../wire/operations.ts'
-import { given } from '../given.ts'
+import { noMessage } from '../../session/refusals.ts'
+import type { DamagedPlace } from '../../store/damage/damage.ts'
+import type { StoredEntry } from '../../store/messages/entries.ts'
+import { appendedCodec, batchCodec, messageRecordCodec, pageCodec, storedMessageCodec } from '../../wire/messages.ts'
+import { entryCodec, writtenCodec } from '../../wire/operations.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { anyObject } from '../wire-schema.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 /** A message as clients send it: somebody says something. Whatever else stands in it is kept. */
 function checkMessage(message: unknown): JsonObject {
@@ -55,9 +58,9 @@ const append = route({
     const { parent: after, message_id } = call.query
     const isPlain = after === undefined && message_id === undefined
     const ids = message_id === undefined ? undefined : [message_id]
-    const appended = await session.append(call.body, isPlain ? call.write : { ...call.write, ...given({ parent: after, ids }) })
+    const appended = await session.append(call.body, isPlain ? call.write : { ...call.write, ...withoutUndefined({ parent: after, ids }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc()
-    return { result: appendedFields(session.id, appended), version: appended.version }
+    return { result: appendedCodec.encode({ session: session.id, ...appended }), version: appended.version }
   },
 })
 
@@ -79,9 +82,9 @@ const appendBatch = route({
   handle: async (call) => {
     const session = await call.session({ creates: true })
     const { messages, ids } = call.body as ReturnType<typeof checkBatch>
-    const appended = await session.append(messages, { ...call.write, ...given({ ...call.query, ids }) })
+    const appended = await session.append(messages, { ...call.write, ...withoutUndefined({ ...call.query, ids }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc(appended.ids.length)
-    return { result: batchFields(session.id, appended), version: appended.version }
+    return { result: batchCodec.encode({ session: session.id, ...appended }), version: appended.version }
   },
 })
 
@@ -119,9 +122,9 @@ const appendGroup = route({
   handle: async (call) => {
     const session = await call.session({ creates: true })
     const { messages, ids: wanted, parent: after, entries: beside } = call.body as ReturnType<typeof checkGroup> & GroupFields
-    const appended = await session.append(messages, { ...call.write, ...given({ ids: wanted, parent: after, entries: beside }) })
+    const appended = await session.append(messages, { ...call.write, ...withoutUndefined({ ids: wanted, parent: after, entries: beside }) })
     if (!appended.duplicate) call.parts.metrics.messages.inc(appended.ids.length)
-    return { result: batchFields(session.id, appended), version: appended.version }
+    return { result: batchCodec.encode({ session: session.id, ...appended }), version: appended.version }
   },
 })
 
@@ -149,9 +152,9 @@ const replaceTail = route({
     const { messages, ids: wanted, last } = call.body as ReturnType<typeof checkGroup> & GroupFields
     if (!Array.isArray(last)) throw invalid('"last" must be an array.')
     const session = await call.session(last.length === 0 ? { creates: true } : {})
-    const written = await session.replaceTail(last, messages, { ...call.write, ...given({ ids: wanted }) })
+    const written = await session.replaceTail(last, messages, { ...call.write, ...withoutUndefined({ ids: wanted }) })
     if (!written.duplicate) call.parts.metrics.messages.inc(messages.length)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -163,10 +166,10 @@ const list = route({
   scope: 'read',
   reach: 'session',
   query: z.object({
-    limit: schemas.number.max(LIMITS.pageMessages).optional(),
+    limit: schemas.number({ max: LIMITS.pageMessages }).optional(),
     before: z.string().optional(),
     after: z.string().optional(),
-    depth: schemas.number.min(1).optional().openapi({ description: 'begins with the message that has this place on the branch' }),
+    depth: schemas.number({ min: 1 }).optional().openapi({ description: 'begins with the message that has this place on the branch' }),
     from: z.enum(['start', 'end']).optional(),
     archived: z.enum(['include']).optional().openapi({ description: 'also those that archives hold' }),
     branch: z.string().optional().openapi({ description: 'of the branch that ends with this message' }),
@@ -176,8 +179,8 @@ const list = route({
     const { archived, ...query } = call.query
     const session = await call.session()
     const version = await session.version()
-    const page = await session.messages(given({ ...query, archived: archived === 'include' ? true : undefined }))
-    return { result: pageFields(page), version, damage: page.damage }
+    const page = await session.messages(withoutUndefined({ ...query, archived: archived === 'include' ? true : undefined }))
+    return { result: pageCodec.encode(page), version, damage: page.damage }
   },
 })
 
@@ -192,7 +195,7 @@ const show = route({
   handle: async (call) => {
     const message = await (await call.session()).message(call.param('mid'))
     if (message === undefined) throw noMessage(call.param('mid'))
-    return { result: storedFields(message) }
+    return { result: storedMessageCodec.encode(message), damage: message.damage ?? [] }
   },
 })
 
@@ -207,7 +210,7 @@ const record = route({
   handle: async (call) => {
     const found = await (await call.session()).record(call.param('mid'))
     if (found === undefined) throw noMessage(call.param('mid'))
-    return { result: { session_id: found.session, position: found.position, record: found.record } }
+    return { result: messageRecordCodec.encode(found) }
   },
 })
 
@@ -222,7 +225,7 @@ const revisions = route({
   handle: async (call) => {
     const found = await (await call.session()).revisions(call.param('mid'))
     if (found.length === 0) throw noMessage(call.param('mid'))
-    return { result: found.map(storedFields) }
+    return { result: found.map(storedMessageCodec.encode), damage: damageOf(found) }
   },
 })
 
@@ -234,15 +237,18 @@ const replace = route({
   scope: 'write',
   reach: 'session',
   body: z.object({
-    message: z.record(z.string(), z.unknown()),
-    old: z.record(z.string(), z.unknown()).optional().openapi({ description: 'refused unless this is still its content' }),
+    message: anyObject,
+    old: anyObject.optional().openapi({ description: 'refused unless this is still its content' }),
   }),
   result: schemas.Written,
   handle: async (call) => {
     const { message, old } = call.body
     const session = await call.session()
-    const written = await session.replace(call.param('mid'), message, { ...call.write, ...given({ old }) })
-    return { result: writtenFields(session.id, written), version: written.version }
+    const written = await session.replace(call.param('mid'), message as JsonObject, {
+      ...call.write,
+      ...withoutUndefined({ old: old as JsonObject | undefined }),
+    })
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -253,13 +259,13 @@ const erase = route({
   summary: 'Erases a message for good, with everything that was made from it, here and in all forks. Its place stays, with a marker.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()
     // Who was let into one session only takes nothing out of another.
     const written = await session.erase(call.param('mid'), { ...call.write, here: call.principal.session !== null })
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -277,11 +283,11 @@ const entries = route({
     const session = await call.session()
     if (key !== undefined) {
       const entry = await session.entry(channel, key)
-      return { result: entry === undefined ? [] : [entryFields(entry)] }
+      return { result: entry === undefined ? [] : [entryCodec.encode(entry)], damage: entry?.damage ?? [] }
     }
-    const result: object[] = []
-    for await (const entry of session.entries(channel)) result.push(entryFields(entry))
-    return { result }
+    const found: StoredEntry[] = []
+    for await (const entry of session.entries(channel)) found.push(entry)
+    return { result: found.map(entryCodec.encode), damage: damageOf(found) }
   },
 })
 
@@ -297,12 +303,13 @@ const putEntries = route({
   handle: async (call) => {
     const session = await call.session({ creates: true })
     const written = await session.putEntries(call.body.entries as Entry[], call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
-function noMessage(id: string): HoldfastError {
-  return new HoldfastError('NOT_FOUND', 'There is no such message in this session.', { details: { message_id: id } })
+/** What the header counts: all that the parts of a list report. */
+function damageOf(list: readonly { readonly damage?: readonly DamagedPlace[] }[]): readonly DamagedPlace[] {
+  return list.flatMap(({ damage = [] }) => damage)
 }
 
 export const messageRoutes: readonly Route[] = [

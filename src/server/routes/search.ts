@@ -3,10 +3,10 @@ import { z } from '@hono/zod-openapi'
 import { LIMITS } from '../../record/limits.ts'
 import type { SearchHit } from '../../store/search.ts'
 import { sessionUri } from '../../wire/names.ts'
-import { foundFields, statsFields } from '../../wire/search.ts'
-import { given } from '../given.ts'
+import { foundCodec, statsCodec } from '../../wire/search.ts'
 import { type Answer, type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const KINDS = ['message', 'session', 'summary', 'memory'] as const
 const kinds = z
@@ -32,15 +32,15 @@ const search = route({
     from: schemas.instant.optional(),
     to: schemas.instant.optional(),
     archived: schemas.flag.optional().openapi({ description: 'only messages that an archive holds, or only live ones' }),
-    limit: schemas.number.max(LIMITS.pageHits).optional(),
+    limit: schemas.number({ max: LIMITS.pageHits }).optional(),
   }),
   readsMessages: true,
   result: schemas.Found,
   handle: async ({ store, principal, query }) => {
     const { q, kinds: wanted, session_id: session, role, tag, from, to, archived, limit } = query
     const owner = principal.owner ?? query.owner
-    const found = await store.search(q, given({ kinds: wanted, session, role, tag, owner, from, to, archived, limit }))
-    return { result: foundFields(found), damage: found.damage }
+    const found = await store.search(q, withoutUndefined({ kinds: wanted, session, role, tag, owner, from, to, archived, limit }))
+    return { result: foundCodec.encode(found), damage: found.damage }
   },
 })
 
@@ -66,7 +66,9 @@ async function find({ store, principal, body }: Call<unknown, z.output<typeof fi
   const isTold = session_id != null && principal.owner === null
   const owner = isTold ? ((await store.session(session_id).info()).owner ?? undefined) : (principal.owner ?? undefined)
   const isEmpty = query.trim() === '' || wanted.length === 0 || limit === 0
-  const { hits, damage } = isEmpty ? { hits: [], damage: [] } : await store.search(query, { kinds: wanted, limit, ...given({ owner }) })
+  const { hits, damage } = isEmpty
+    ? { hits: [], damage: [] }
+    : await store.search(query, { kinds: wanted, limit, ...withoutUndefined({ owner }) })
   const found = hits.map((hit) => contextOf(hit, principal.user)).filter(({ score }) => score >= (score_threshold ?? 0))
   const memories = found.filter(({ context_type }) => context_type === 'memory')
   const resources = found.filter(({ context_type }) => context_type === 'resource')
@@ -111,7 +113,7 @@ const stats = route({
   scope: 'read',
   reach: 'space',
   result: schemas.Stats,
-  handle: async ({ store }) => ({ result: statsFields(await store.stats()) }),
+  handle: async ({ store }) => ({ result: statsCodec.encode(await store.stats()) }),
 })
 
 export const searchRoutes: readonly Route[] = [

@@ -9,22 +9,24 @@ import { absent } from '../../session/refusals.ts'
 import type { DamagedPlace, DamageReport } from '../../store/damage/damage.ts'
 import type { Session } from '../../store/session.ts'
 import { byCategory } from '../../store/tasks.ts'
-import { acceptedFields, DAMAGE_HEADER } from '../../wire/damage.ts'
+import { acceptedDamageCodec, DAMAGE_HEADER } from '../../wire/damage.ts'
 import { sessionUri } from '../../wire/names.ts'
-import { writtenFields } from '../../wire/operations.ts'
-import { sessionFields } from '../../wire/sessions.ts'
+import { writtenCodec } from '../../wire/operations.ts'
+import { sessionCodec } from '../../wire/sessions.ts'
 import { type AutoCommitPolicy, keptPolicy, mergedPolicy, policyOf } from '../auto-commit-policy.ts'
+import { otherOwner } from '../callers.ts'
 import { AcceptedDamage, Damage } from '../damage-schemas.ts'
-import { given } from '../given.ts'
 import { nextPage } from '../next-page.ts'
 import type { Principal } from '../principal.ts'
 import { type Call, type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { anyObject } from '../wire-schema.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const target = z.object({ enabled: z.boolean().optional() }).nullable().optional()
 
 const policies = {
-  auto_commit_policy: z.record(z.string(), z.unknown()).nullable().optional(),
+  auto_commit_policy: anyObject.nullable().optional(),
   memory_policy: z
     .object({ self: target, peer: target, memory_types: z.array(z.string().min(1)).nullable().optional(), working_memory: target })
     .nullable()
@@ -32,7 +34,7 @@ const policies = {
     .openapi({
       description: 'whose messages memories are drawn from, which kinds are kept, and whether there is a summary; all unless told',
     }),
-  memory_extraction_config: z.record(z.string(), z.unknown()).nullable().optional(),
+  memory_extraction_config: anyObject.nullable().optional(),
 }
 
 const create = route({
@@ -45,10 +47,7 @@ const create = route({
   body: z.object({
     session_id: z.string().nullable().optional(),
     ...policies,
-    policies: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .openapi({ description: 'as the store keeps them; those above say the same in clients’ words' }),
+    policies: anyObject.optional().openapi({ description: 'as the store keeps them; those above say the same in clients’ words' }),
     ...schemas.Description,
     parent: z.string().nullable().optional().openapi({ description: 'the session that this one is a child of' }),
   }),
@@ -56,11 +55,11 @@ const create = route({
   handle: async ({ store, principal, body, write }) => {
     const { session_id, parent, title, tags, metadata, workspace } = body
     const owner = ownerFor(principal, body.owner)
-    if (typeof parent === 'string' && principal.owner !== null) await requireOwn(store.session(parent), principal.owner)
+    if (typeof parent === 'string' && principal.owner !== null) await requireOwn(store.session<JsonObject>(parent), principal.owner)
     const policy = body.auto_commit_policy == null ? null : mergedPolicy(body.auto_commit_policy, null)
     const kept = { ...(body.policies as JsonObject | undefined), ...policyPatch(body, policy) }
     const session = await store.create({
-      ...given({
+      ...withoutUndefined({
         title,
         tags,
         owner,
@@ -70,7 +69,7 @@ const create = route({
         parent: parent ?? undefined,
       }),
       ...(Object.keys(kept).length > 0 ? { policies: kept } : {}),
-      ...given({ id: session_id ?? derivedId(principal.space, write.key) }),
+      ...withoutUndefined({ id: session_id ?? derivedId(principal.space, write.key) }),
     })
     const version = await session.version()
     return {
@@ -109,11 +108,11 @@ function policyPatch(
 /** Whoever is bound to an owner makes sessions of his. */
 export function ownerFor({ owner }: Principal, wanted: string | null | undefined): string | null | undefined {
   if (owner === null) return wanted
-  if (wanted !== undefined && wanted !== owner) throw new HoldfastError('PERMISSION_DENIED', 'This key is bound to another owner.')
+  if (wanted !== undefined && wanted !== owner) throw otherOwner()
   return owner
 }
 
-async function requireOwn(session: Session, owner: string): Promise<void> {
+async function requireOwn(session: Session<JsonObject>, owner: string): Promise<void> {
   if ((await session.info()).owner !== owner) throw absent(session.id)
 }
 
@@ -127,7 +126,7 @@ const list = route({
   reach: 'own',
   query: z
     .object({
-      limit: schemas.number.max(LIMITS.pageSessions).optional(),
+      limit: schemas.number({ max: LIMITS.pageSessions }).optional(),
       cursor: z.string().optional(),
       q: z.string().optional().openapi({ description: 'words that the id or the title must have' }),
       tag: z.string().optional(),
@@ -151,10 +150,10 @@ const list = route({
   handle: async ({ c, store, principal, query }) => {
     const { limit = LIMITS.pageSessions, cursor, q, tag, parent, workspace, order, status, model, from, to, count } = query
     const owner = principal.owner ?? query.owner
-    const wanted = given({ limit, cursor, query: q, tag, parent, owner, workspace, order, status, model, from, to, count })
+    const wanted = withoutUndefined({ limit, cursor, query: q, tag, parent, owner, workspace, order, status, model, from, to, count })
     const page = await store.list({ ...wanted, metadata: metadataIn(c.req.query()) })
     const result = page.sessions.map((info) => ({
-      ...sessionFields(info),
+      ...sessionCodec.encode(info),
       uri: sessionUri(info.id, principal.user),
       is_dir: true,
       mod_time: info.updatedAt,
@@ -197,7 +196,7 @@ const show = route({
     const usage = await session.usage()
     return {
       result: {
-        ...sessionFields(info),
+        ...sessionCodec.encode(info),
         uri: sessionUri(info.id, principal.user),
         user: { account_id: principal.account, user_id: principal.user },
         last_commit_at: archives.at(-1)?.createdAt ?? '',
@@ -210,7 +209,7 @@ const show = route({
   },
 })
 
-async function infoOrNew({ store, principal, write }: Call, session: Session, create: boolean): Promise<SessionInfo> {
+async function infoOrNew({ store, principal, write }: Call, session: Session<JsonObject>, create: boolean): Promise<SessionInfo> {
   try {
     return await session.info()
   } catch (error) {
@@ -241,7 +240,7 @@ const describe = route({
   reach: 'session',
   body: z.object({
     ...schemas.Description,
-    policies: z.record(z.string(), z.unknown()).optional(),
+    policies: anyObject.optional(),
     add_tags: z.array(z.string()).optional(),
     remove_tags: z.array(z.string()).optional(),
   }),
@@ -252,7 +251,7 @@ const describe = route({
     const owner = body.owner === undefined ? undefined : ownerFor(principal, body.owner)
     const session = await call.session()
     const written = await session.describe(
-      given({
+      withoutUndefined({
         title,
         tags,
         owner,
@@ -264,7 +263,7 @@ const describe = route({
       }),
       write,
     )
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -302,11 +301,11 @@ const remove = route({
   summary: 'Deletes a session. It can be restored until it is purged.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()
-    return { result: writtenFields(session.id, await session.delete(call.write)) }
+    return { result: writtenCodec.encode({ session: session.id, ...(await session.delete(call.write)) }) }
   },
 })
 
@@ -317,12 +316,12 @@ const restore = route({
   summary: 'Brings back a deleted session.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()
     const written = await session.restore(call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -334,15 +333,15 @@ const recordPage = route({
   scope: 'read',
   reach: 'session',
   query: z.object({
-    before: schemas.number.optional().openapi({ description: 'as the page before told it' }),
-    limit: schemas.number.max(1000).optional(),
+    before: schemas.number().optional().openapi({ description: 'as the page before told it' }),
+    limit: schemas.number({ max: 1000 }).optional(),
     messages: z.enum(['include', 'exclude']).optional(),
   }),
   result: schemas.RecordPage,
   handle: async (call) => {
     const { before, limit, messages } = call.query
     const session = await call.session()
-    const wanted = given({ before, limit, messages: messages === 'exclude' ? false : undefined })
+    const wanted = withoutUndefined({ before, limit, messages: messages === 'exclude' ? false : undefined })
     const { records, before: next, damage } = await session.recordPage(wanted)
     return { result: { records, before: next }, damage }
   },
@@ -377,12 +376,12 @@ const acceptDamage = route({
   summary: 'Lets a session continue without what it lost. Reads keep reporting the damage, as accepted.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: AcceptedDamage,
   handle: async (call) => {
     const session = await call.session()
     const accepted = await session.acceptDamage(call.write)
-    return { result: acceptedFields(session.id, accepted), version: accepted.version }
+    return { result: acceptedDamageCodec.encode({ session: session.id, ...accepted }), version: accepted.version }
   },
 })
 

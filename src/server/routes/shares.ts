@@ -1,14 +1,16 @@
 /** Shares: links that let whoever has them read a session as it was. */
+
 import { z } from '@hono/zod-openapi'
 import { LIMITS } from '../../record/limits.ts'
-import { pageFields } from '../../wire/messages.ts'
-import { writtenFields } from '../../wire/operations.ts'
-import { sharedFields, shareFields } from '../../wire/sessions.ts'
+import type { JsonObject } from '../../record/record.ts'
+import { sharedSessionCodec } from '../../wire/messages.ts'
+import { writtenCodec } from '../../wire/operations.ts'
+import { newShareCodec, shareCodec } from '../../wire/sessions.ts'
 import { derivedSecret } from '../api-keys.ts'
 import { addressOf } from '../authenticate.ts'
-import { given } from '../given.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 /** A share is not to be found, nor to be told by the pages that it links to. */
 export const UNLISTED = { 'x-robots-tag': 'noindex, nofollow', 'referrer-policy': 'no-referrer' }
@@ -20,7 +22,7 @@ const grant = route({
   summary: 'Lets whoever has the token read the session as it is now. The token is told this once.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   body: z.object({ expires_at: z.iso.datetime({ offset: true }).nullable().optional(), redact: z.boolean().optional() }),
   result: schemas.Shared,
   handle: async (call) => {
@@ -29,8 +31,11 @@ const grant = route({
     const session = await call.session()
     // A call that is repeated has to be answered with the same token, which only who holds the key could compute.
     const token = write.key === undefined ? undefined : derivedSecret(principal.secret, 'share', principal.space, session.id, write.key)
-    const shared = await session.share({ ...write, ...given({ expiresAt, token, redact: body.redact }) })
-    return { result: sharedFields(session.id, shared, expiresAt), version: shared.version }
+    const shared = await session.share({ ...write, ...withoutUndefined({ expiresAt, token, redact: body.redact }) })
+    return {
+      result: newShareCodec.encode({ session: session.id, ...shared, expiresAt: expiresAt?.toISOString() ?? null }),
+      version: shared.version,
+    }
   },
 })
 
@@ -44,7 +49,7 @@ const list = route({
   result: schemas.Shares,
   handle: async (call) => {
     const { shares, version } = await (await call.session()).info()
-    return { result: shares.map(shareFields), version }
+    return { result: shares.map(shareCodec.encode), version }
   },
 })
 
@@ -55,12 +60,12 @@ const revoke = route({
   summary: 'Revokes a share.',
   scope: 'write',
   reach: 'session',
-  door: true,
+  auditsFirst: true,
   result: schemas.Written,
   handle: async (call) => {
     const session = await call.session()
     const written = await session.unshare(call.param('sid'), call.write)
-    return { result: writtenFields(session.id, written), version: written.version }
+    return { result: writtenCodec.encode({ session: session.id, ...written }), version: written.version }
   },
 })
 
@@ -71,11 +76,12 @@ const open = route({
   summary: 'What the holder of a share’s token sees. Needs no key.',
   scope: 'anyone',
   reach: 'space',
+  callers: ['share-token'],
   query: z.object({
-    limit: schemas.number.max(LIMITS.pageMessages).optional(),
+    limit: schemas.number({ max: LIMITS.pageMessages }).optional(),
     before: z.string().optional(),
     after: z.string().optional(),
-    depth: schemas.number.min(1).optional(),
+    depth: schemas.number({ min: 1 }).optional(),
     from: z.enum(['start', 'end']).optional(),
   }),
   readsMessages: true,
@@ -83,15 +89,16 @@ const open = route({
   handle: async ({ c, parts, query, param }) => {
     // Whoever tries tokens is slowed down.
     parts.attempts.spend(addressOf(c))
-    const { title, grantedAt, expiresAt, messageCount, page, of } = await parts.store.shared(
+    const { title, grantedAt, expiresAt, messageCount, page, of } = await parts.store.shared<JsonObject>(
       param('token'),
-      given({ from: 'start', ...given(query) }),
+      withoutUndefined({ from: 'start', ...withoutUndefined(query) }),
     )
     if (of !== undefined) {
       const deed = { key: `share ${of.share}`, space: of.space, session: of.session, action: 'GET /shared/{token}', status: 200 }
       parts.audit.count({ ...deed, request: '' })
     }
-    const result = { title, granted_at: grantedAt, expires_at: expiresAt, message_count: messageCount, ...pageFields(page) }
+    const { messages, more } = page
+    const result = sharedSessionCodec.encode({ title, grantedAt, expiresAt, messageCount, messages, more })
     return { result, headers: UNLISTED, damage: page.damage.map(({ session: _, ...place }) => place) }
   },
 })

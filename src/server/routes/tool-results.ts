@@ -1,8 +1,11 @@
 /** The outputs of tools, by slice: they can be longer than a model, or a page, can take at once. They stand in the messages that brought them. */
+
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
+import { countCodePoints, sliceCodePoints } from '../../message/code-points.ts'
 import { asText, type ToolResult, viewOf } from '../../message/message.ts'
 import { LIMITS } from '../../record/limits.ts'
+import type { JsonObject } from '../../record/record.ts'
 import type { DamagedPlace } from '../../store/damage/damage.ts'
 import type { Session } from '../../store/session.ts'
 import { damageText, distinctPlaces } from '../../wire/damage.ts'
@@ -21,7 +24,7 @@ interface Output {
 }
 
 /** The newest first, as many as the limit allows. Adds to `damage` what the pages lack. */
-async function* outputsOf(session: Session, damage: DamagedPlace[]): AsyncGenerator<Output> {
+async function* outputsOf(session: Session<JsonObject>, damage: DamagedPlace[]): AsyncGenerator<Output> {
   const names = new Map<string, string>()
   let before: string | undefined
   for (let seen = 0; seen < SERVER_LIMITS.toolResultMessages; ) {
@@ -49,7 +52,9 @@ async function outputOf(call: Call): Promise<Output & { readonly damage: readonl
     if (output.id === id) return { ...output, damage: distinctPlaces(damage) }
   }
   if (damage.length > 0) throw mayBeDamaged(id, distinctPlaces(damage))
-  throw new HoldfastError('NOT_FOUND', 'There is no such tool result in this session.', { details: { tool_result_id: id } })
+  throw new HoldfastError('NOT_FOUND', 'There is no such tool result in this session.', {
+    details: { reason: 'no tool result', tool_result_id: id },
+  })
 }
 
 /** It may have been in one of the places that cannot be read: then it is not known that there is no such output. */
@@ -65,7 +70,7 @@ const list = route({
   summary: 'The outputs of tools in a session, the newest first.',
   scope: 'read',
   reach: 'session',
-  query: z.object({ tool_name: z.string().optional(), limit: schemas.number.max(LIMITS.pageMessages).default(50) }),
+  query: z.object({ tool_name: z.string().optional(), limit: schemas.number({ max: LIMITS.pageMessages }).default(50) }),
   result: z.object({
     tool_results: z.array(
       z.object({
@@ -88,7 +93,7 @@ const list = route({
     for await (const { id, name, text } of outputsOf(session, damage)) {
       if (tool_name !== undefined && name !== tool_name) continue
       if (found.length >= limit) break
-      const characters = Array.from(text).length
+      const characters = countCodePoints(text)
       found.push({
         tool_result_id: id,
         tool_name: name,
@@ -112,8 +117,8 @@ const read = route({
   scope: 'read',
   reach: 'session',
   query: z.object({
-    offset: schemas.number.default(0),
-    limit: z.coerce.number().int().min(-1).default(20_000),
+    offset: schemas.number().default(0),
+    limit: schemas.number({ min: -1 }).default(20_000),
     include_metadata: schemas.flag.optional(),
   }),
   result: z.object({
@@ -129,17 +134,17 @@ const read = route({
   handle: async (call) => {
     const { offset, limit, include_metadata = true } = call.query
     const { id, name, text, damage } = await outputOf(call)
-    const characters = Array.from(text)
-    const end = limit === -1 ? characters.length : offset + limit
+    const total = countCodePoints(text)
+    const end = limit === -1 ? total : offset + limit
     return {
       result: {
         tool_result_id: id,
-        content: characters.slice(offset, end).join(''),
+        content: sliceCodePoints(text, offset, end),
         offset,
         limit,
         offset_unit: OFFSET_UNIT,
-        total_chars: characters.length,
-        has_more: end < characters.length,
+        total_chars: total,
+        has_more: end < total,
         ...(include_metadata ? { metadata: { tool_name: name, mime_type: 'text/plain' } } : {}),
       },
       damage,
@@ -156,8 +161,8 @@ const search = route({
   reach: 'session',
   query: z.object({
     q: z.string().min(1),
-    limit: schemas.number.max(1000).default(20),
-    context_chars: schemas.number.max(10_000).default(300),
+    limit: schemas.number({ max: 1000 }).default(20),
+    context_chars: schemas.number({ max: 10_000 }).default(300),
   }),
   result: z.object({
     tool_result_id: z.string(),
@@ -168,9 +173,12 @@ const search = route({
     const { id, text, damage } = await outputOf(call)
     const [wanted, all] = [q.toLowerCase(), text.toLowerCase()]
     const matches: object[] = []
+    let [offset, counted] = [0, 0]
     for (let at = all.indexOf(wanted); at !== -1 && matches.length < limit; at = all.indexOf(wanted, at + wanted.length)) {
+      offset += countCodePoints(text, counted, at)
+      counted = at
       const snippet = text.slice(Math.max(0, at - context_chars), at + q.length + context_chars).toWellFormed()
-      matches.push({ offset: Array.from(text.slice(0, at)).length, offset_unit: OFFSET_UNIT, snippet })
+      matches.push({ offset, offset_unit: OFFSET_UNIT, snippet })
     }
     return { result: { tool_result_id: id, matches }, damage }
   },

@@ -7,13 +7,13 @@ import type { DamagedPlace } from '../../store/damage/damage.ts'
 import type { Store } from '../../store/store.ts'
 import { EXPORT_FORMATS, type ExportOptions, exportFrom } from '../../transfer/export/export.ts'
 import { importInto } from '../../transfer/import/import.ts'
-import { type ImportedFields, ImportTotals, importedFields } from '../../wire/imports.ts'
+import { type ImportedFields, ImportTotals, importedCodec } from '../../wire/imports.ts'
 import { headerOf, readBytes } from '../body.ts'
 import { damageHeader } from '../damage.ts'
-import { given } from '../given.ts'
 import { SERVER_LIMITS } from '../limits.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const TYPES = {
   jsonl: 'application/x-ndjson; charset=utf-8',
@@ -42,7 +42,7 @@ const exportSession = route({
     const session = await call.session()
     await session.info()
     const { format, redact, tree } = query
-    return answer(format, await begin(store, { session: session.id, format, ...given({ redact, tree }) }))
+    return answer(format, await begin(store, { session: session.id, format, ...withoutUndefined({ redact, tree }) }))
   },
 })
 
@@ -57,7 +57,7 @@ const exportAll = route({
   query: exportQuery,
   result: z.string(),
   readsMessages: true,
-  handle: async ({ store, query: { format, redact } }) => answer(format, await begin(store, { format, ...given({ redact }) })),
+  handle: async ({ store, query: { format, redact } }) => answer(format, await begin(store, { format, ...withoutUndefined({ redact }) })),
 })
 
 interface Begun {
@@ -99,7 +99,7 @@ async function damageInExport(store: Store, { session, tree }: ExportOptions): P
     (await store.list({ status: 'damaged', limit: LIMITS.pageSessions })).sessions.map(({ id }) => id)
   for (const id of session === undefined ? await damaged() : [session]) {
     try {
-      for await (const _ of exportFrom(store, { session: id, onSession, ...given({ tree }) }));
+      for await (const _ of exportFrom(store, { session: id, onSession, ...withoutUndefined({ tree }) }));
     } catch (error) {
       // Nothing of it can be read: the export of all sessions leaves it out.
       if (session !== undefined || !(error instanceof HoldfastError) || error.code !== 'DAMAGED') throw error
@@ -165,7 +165,7 @@ const importBytes = route({
     const totals = new ImportTotals()
     for await (const session of importInto(store, bytesSources(name, bytes, limits), { from, dryRun: dry_run })) {
       totals.add(session)
-      sessions.push(importedFields(session))
+      sessions.push(importedCodec.encode(session))
     }
     if (totals.unknown > 0 && totals.unknown === totals.fields.sources)
       throw new HoldfastError('INVALID_ARGUMENT', 'This is of no format that is known. Name it with `from`, if it is one.')

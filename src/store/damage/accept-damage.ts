@@ -7,9 +7,9 @@
  * two, the session continues, and the doctor reports the rest as before.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Chunk } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type Loss, namingSession } from '../../journal/loss.ts'
+import { scanLines } from '../../journal/scan.ts'
 import type { JsonObject } from '../../record/record.ts'
 import { acknowledge } from '../../session/decide.ts'
 import type { AcknowledgedDamage } from '../../session/records.ts'
@@ -91,12 +91,7 @@ async function setAside(handle: Handle, place: AcknowledgedDamage): Promise<void
   const bytes: Uint8Array[] = []
   const from = segment + offset
   const to = from + Math.min(length, QUARANTINED_BYTES)
-  for (let at = from; at < to; ) {
-    const chunk: Chunk | undefined = await journal.read(segment, at, to - at)
-    if (chunk === undefined || chunk.next === at) break
-    bytes.push(...chunk.lines.filter((line) => line.at < to).map((line) => line.bytes))
-    at = chunk.next
-  }
+  for await (const line of scanLines(journal, segment, { from, last: to - 1, bytes: to - from })) if (line.at < to) bytes.push(line.bytes)
   if (bytes.some(({ length: size }) => size > 0)) await putInQuarantine(handle, place, Buffer.concat(bytes))
 }
 

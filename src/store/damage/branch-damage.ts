@@ -4,10 +4,18 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import { reasonOf } from '../../record/damage.ts'
-import { damagedPlaces, isAccepted, type LostStretch, type MissingMessages, overlaps } from '../../session/damaged-places.ts'
+import {
+  damagedPlaces,
+  isAccepted,
+  type LostStretch,
+  type MissingMessages,
+  overlaps,
+  withoutRepeated,
+} from '../../session/damaged-places.ts'
 import type { SessionState } from '../../session/state.ts'
 import type { Gap } from '../messages/depth-gaps.ts'
 import type { Journals } from '../messages/journals.ts'
+import type { Reach } from '../messages/replacements.ts'
 import type { DamagedPlace } from './damage.ts'
 import { lostBefore, lostBetween, lostIn, lostInTail } from './damage-scan.ts'
 
@@ -70,15 +78,59 @@ export class BranchDamage {
    * journals, once for each handle of a journal: only for an id that was not found.
    */
   async whyUnknown(id: string): Promise<HoldfastError | undefined> {
-    const { past, accepted, born } = this.#state
-    let places = (await this.#lostOf(this.#session)).filter((one) => one.to >= born && !isAccepted(one, accepted)).length
+    const { past } = this.#state
+    let places = await this.openPlaces()
     for (const session of new Set(past.map((piece) => piece.session))) {
       const { gone, accepted: theirs } = await this.#journals.condition(session)
       const lost = gone === undefined ? await this.#lostOf(session) : [gone]
       const pieces = past.filter((piece) => piece.session === session && piece.from < piece.to)
       places += lost.filter((one) => !isAccepted(one, theirs) && pieces.some(({ first, last }) => overlaps(one, [first, last]))).length
     }
-    return places === 0 ? undefined : notReadable(id, places)
+    return places === 0 ? undefined : notReadable(`The message "${id}"`, 'messages', { message_id: id, places })
+  }
+
+  /** Whether records may be lost that messages or entries depend on. Reads nothing. */
+  get mayLack(): boolean {
+    const { noticed, past } = this.#state
+    return noticed.length > 0 || past.length > 0 || this.#journals.damage(this.#session).length > 0
+  }
+
+  /** What is known to be lost in some stretches of journals, and not accepted. An answer about one message or entry lacks no message by it. */
+  async openLosses(reach: readonly Omit<Reach, 'piece'>[]): Promise<DamagedPlace[]> {
+    if (!this.mayLack) return []
+    const places: DamagedPlace[] = []
+    for (const { session, after, before } of reach) {
+      for (const one of await this.#openLossesOf(session))
+        if (Math.max(one.position, one.to - 1) > after && one.position < before) places.push(this.#placeOf(session, one))
+    }
+    return withoutRepeated(places)
+  }
+
+  async #openLossesOf(session: string): Promise<LostStretch[]> {
+    if (session !== this.#session) {
+      const { gone, accepted } = await this.#journals.condition(session)
+      const lost = gone === undefined ? await this.#lostInTail(session) : [gone]
+      return lost.filter((one) => !isAccepted(one, accepted))
+    }
+    const { noticed, accepted } = this.#state
+    const lost = (await this.#lostInTail()).filter((one) => !isAccepted(one, accepted))
+    for (const one of noticed) {
+      const isKnown = isAccepted(one, accepted) || lost.some((other) => overlaps(other, [one.position, one.to]))
+      // A session that was restored from a backup has these records again.
+      if (!isKnown && (await lostBetween(this.#journals.journal(session), one.position, one.to)).length > 0) lost.push(one)
+    }
+    return lost
+  }
+
+  #placeOf(session: string, { position, reason, since }: LostStretch): DamagedPlace {
+    const time = since === undefined || since === '' ? {} : { since }
+    return { position, count: 0, reason, ...(session === this.#session ? {} : { session }), ...time }
+  }
+
+  /** How many places of this session's journal cannot be read and were not accepted. Reads all of it, once for each handle of the journal. */
+  async openPlaces(): Promise<number> {
+    const { born, accepted } = this.#state
+    return (await this.#lostOf(this.#session)).filter((one) => one.to >= born && !isAccepted(one, accepted)).length
   }
 
   async #lostOf(session: string): Promise<readonly LostStretch[]> {
@@ -136,11 +188,17 @@ function isWhole(as: string): boolean {
   return as === 'vanished' || as === 'identity'
 }
 
-function notReadable(id: string, places: number): HoldfastError {
+/** Nothing was found, and what cannot be read may have held it. */
+export function notReadable(
+  what: string,
+  among: 'messages' | 'entries',
+  details: { readonly places: number; readonly [name: string]: unknown },
+): HoldfastError {
+  const { places } = details
   const where = places === 1 ? '1 place of this session cannot' : `${places} places of this session cannot`
   return new HoldfastError(
     'DAMAGED',
-    `The message "${id}" is not among the messages that can be read, and ${where} be read. Run \`holdfast doctor\` to see what is lost.`,
-    { details: { message_id: id, places } },
+    `${what} is not among the ${among} that can be read, and ${where} be read. Run \`holdfast doctor\` to see what is lost.`,
+    { details },
   )
 }

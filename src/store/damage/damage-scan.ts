@@ -65,7 +65,7 @@ async function scan(journal: Journal, { from = 0, until = Number.POSITIVE_INFINI
   }
   const witness = new Witness(start)
   const copies = new LostCopies()
-  for await (const { verdict, segment } of history(journal, { from, barrier: false, sealed: true })) {
+  for await (const { verdict, segment } of history(journal, { from, barrier: false, encrypted: true })) {
     if (witness.agrees(verdict)) {
       open = []
       // A segment that held nothing but its checkpoint and a seal.

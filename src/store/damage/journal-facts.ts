@@ -11,7 +11,7 @@ import type { MessageErased } from '../../session/records.ts'
 import { sessionReducer } from '../../session/reducer.ts'
 import { INITIAL, type SessionState } from '../../session/state.ts'
 import { isWhole } from '../../verify/session-problems.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SpaceParts } from '../parts.ts'
 
 export interface JournalFacts {
   readonly segments: readonly number[]
@@ -42,7 +42,7 @@ export async function journalFacts(journal: Journal): Promise<JournalFacts> {
 }
 
 /** How a session is, with every line of its journal read. */
-export async function sessionStatus({ engine, replicas, space }: StoreParts, id: string): Promise<FoundStatus> {
+export async function sessionStatus({ engine, replicas, space }: SpaceParts, id: string): Promise<FoundStatus> {
   const { journal, replica } = replicas.once(engine.name(space, id))
   try {
     const { state } = await replica.read()

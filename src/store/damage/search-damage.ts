@@ -5,7 +5,7 @@ import { LIMITS } from '../../record/limits.ts'
 import type { SessionState } from '../../session/state.ts'
 import { Handle } from '../handle.ts'
 import { filterOf, type ListOptions } from '../list.ts'
-import type { StoreParts } from '../parts.ts'
+import type { CatalogParts, SessionParts, SpaceParts } from '../parts.ts'
 import type { DamagedPlace } from './damage.ts'
 
 /** How many sessions are reported. */
@@ -25,7 +25,7 @@ interface SearchDamage {
   readonly moreDamage: boolean
 }
 
-export async function searchDamage(parts: StoreParts, { session, tag, owner }: SearchScope): Promise<SearchDamage> {
+export async function searchDamage(parts: SessionParts, { session, tag, owner }: SearchScope): Promise<SearchDamage> {
   const scope = { ...(tag === undefined ? {} : { tag }), ...(owner === undefined ? {} : { owner }) }
   if (session === undefined) {
     const rows = await damaged(parts, scope, MOST + 1)
@@ -42,21 +42,21 @@ export async function searchDamage(parts: StoreParts, { session, tag, owner }: S
 }
 
 /** A session, and those that it inherits messages from. */
-async function withParents(parts: StoreParts, session: string): Promise<Set<string>> {
+async function withParents(parts: SessionParts, session: string): Promise<Set<string>> {
   const state: SessionState | undefined = await new Handle(parts, session).state().catch(() => undefined)
   return new Set([session, ...(state?.past ?? []).map((piece) => piece.session)])
 }
 
-async function isDamaged(parts: StoreParts, id: string): Promise<boolean> {
+async function isDamaged(parts: CatalogParts, id: string): Promise<boolean> {
   return (await damaged(parts, { query: id }, LIMITS.pageSessions)).some((row) => row.id === id)
 }
 
-function damaged(parts: StoreParts, options: Pick<ListOptions, 'query' | 'tag' | 'owner'>, limit: number): Promise<readonly ListedRow[]> {
+function damaged(parts: CatalogParts, options: Pick<ListOptions, 'query' | 'tag' | 'owner'>, limit: number): Promise<readonly ListedRow[]> {
   return parts.catalog.ask('damaged', { ...filterOf(parts.space, options), order: 'updated', limit })
 }
 
 /** Where its first damage is, as far as its end shows. */
-async function placeIn(parts: StoreParts, session: string): Promise<DamagedPlace | undefined> {
+async function placeIn(parts: SpaceParts, session: string): Promise<DamagedPlace | undefined> {
   const { replica } = parts.replicas.once(parts.engine.name(parts.space, session))
   // What cannot be loaded has its damage noted, too.
   if (replica.damage.length === 0) await replica.read().catch(() => undefined)

@@ -9,9 +9,9 @@
  * that is live has all keys, at every moment. Its name is `sessions.<number>`.
  */
 import { hash, randomBytes } from 'node:crypto'
+import { DataKey } from '../../encryption/data-key.ts'
 import type { DataKeys } from '../../encryption/data-keys.ts'
 import { keyMissing, type MasterKey } from '../../encryption/master-key.ts'
-import { SessionKey } from '../../encryption/session-key.ts'
 import { KEY_SPACE, keySession } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { Records } from '../../journal/records.ts'
@@ -36,7 +36,7 @@ const KEPT_MS = 60_000
 const KEPT_KEYS = 10_000
 
 interface Kept {
-  readonly key: Promise<SessionKey>
+  readonly key: Promise<DataKey>
   readonly untilMs: number
 }
 
@@ -44,7 +44,7 @@ export class DataKeyStore implements DataKeys {
   readonly #masters: readonly MasterKey[]
   readonly #kept = new Map<string, Kept>()
   /** Of each journal the key that it is written with. */
-  readonly #current = new Map<string, { readonly key: SessionKey; readonly untilMs: number }>()
+  readonly #current = new Map<string, { readonly key: DataKey; readonly untilMs: number }>()
   readonly #own = new Set<string>()
   #parts: StoreParts | undefined
   #number = 1
@@ -76,7 +76,7 @@ export class DataKeyStore implements DataKeys {
   }
 
   /** The key with an id. UNREADABLE if it is not there, or cannot be unwrapped. */
-  load(id: string): Promise<SessionKey> {
+  load(id: string): Promise<DataKey> {
     const now = this.#nowMs()
     const kept = this.#kept.get(id)
     if (kept !== undefined && kept.untilMs > now) return kept.key
@@ -89,13 +89,13 @@ export class DataKeyStore implements DataKeys {
   }
 
   /** The key that a journal is written with, if it is at hand. */
-  atHand(journal: string): SessionKey | undefined {
+  atHand(journal: string): DataKey | undefined {
     const current = this.#current.get(journal)
     return current !== undefined && current.untilMs > this.#nowMs() ? current.key : undefined
   }
 
   /** The key that a journal is written with; undefined if it has none. `make`: then it is made. */
-  async current(journal: string, make: boolean): Promise<SessionKey | undefined> {
+  async current(journal: string, make: boolean): Promise<DataKey | undefined> {
     const known = this.atHand(journal)
     if (known !== undefined) return known
     if (this.#masters.length === 0) {
@@ -187,7 +187,12 @@ export class DataKeyStore implements DataKeys {
   }
 
   /** `mixed`: the session that it is put into has it wrapped by another master key too. */
-  async #rewrapOne(to: Session, id: string, key: WrappedKey | undefined, master: MasterKey): Promise<'wrapped' | 'mixed' | 'destroyed'> {
+  async #rewrapOne(
+    to: Session<object>,
+    id: string,
+    key: WrappedKey | undefined,
+    master: MasterKey,
+  ): Promise<'wrapped' | 'mixed' | 'destroyed'> {
     if (key === undefined) {
       await destroyIn(to, id)
       return 'destroyed'
@@ -204,7 +209,7 @@ export class DataKeyStore implements DataKeys {
   }
 
   /** The session behind the one that has all keys. One that was deleted is passed over, like by everybody else. */
-  async #nextSession(): Promise<Session> {
+  async #nextSession(): Promise<Session<object>> {
     for (let n = this.#number + 1; ; n++) {
       const session = this.#open(n)
       if ((await this.#statusOf(session)) !== 'deleted') return session
@@ -215,11 +220,11 @@ export class DataKeyStore implements DataKeys {
     await purgeNow(this.#required, this.#required.engine.name(KEY_SPACE, session))
   }
 
-  async #statusOf(session: Session): Promise<'absent' | 'live' | 'deleted'> {
+  async #statusOf(session: Session<object>): Promise<'absent' | 'live' | 'deleted'> {
     return (await new Handle(this.#required, session.id).state()).status
   }
 
-  async #make(id: string, journal: string): Promise<SessionKey> {
+  async #make(id: string, journal: string): Promise<DataKey> {
     const [master] = this.#masters
     if (master === undefined) throw keyMissing('locked')
     await this.check()
@@ -241,7 +246,7 @@ export class DataKeyStore implements DataKeys {
     if (key !== undefined && copy === undefined) await put(session, id, key)
   }
 
-  async #read(id: string): Promise<SessionKey | 'destroyed' | undefined> {
+  async #read(id: string): Promise<DataKey | 'destroyed' | undefined> {
     for (;;) {
       const session = await this.#session()
       const number = this.#number
@@ -257,8 +262,8 @@ export class DataKeyStore implements DataKeys {
     }
   }
 
-  async #unwrapped(id: string, key: WrappedKey): Promise<SessionKey> {
-    return new SessionKey(id, key.journal, await this.#secret(id, key))
+  async #unwrapped(id: string, key: WrappedKey): Promise<DataKey> {
+    return new DataKey(id, key.journal, await this.#secret(id, key))
   }
 
   async #secret(id: string, { master: by, wrapped }: WrappedKey): Promise<Uint8Array> {
@@ -277,7 +282,7 @@ export class DataKeyStore implements DataKeys {
   }
 
   /** The session that has all keys. */
-  async #session(): Promise<Session> {
+  async #session(): Promise<Session<object>> {
     for (;;) {
       const session = this.#open(this.#number)
       if ((await this.#statusOf(session)) !== 'deleted') return session
@@ -285,10 +290,10 @@ export class DataKeyStore implements DataKeys {
     }
   }
 
-  #open(number: number): Session {
+  #open(number: number): Session<object> {
     const parts = this.#required
     this.#own.add(parts.engine.name(KEY_SPACE, keySession(number)))
-    return new Session(parts, keySession(number))
+    return new Session<object>(parts, keySession(number))
   }
 
   get #required(): StoreParts {
@@ -296,7 +301,7 @@ export class DataKeyStore implements DataKeys {
     return this.#parts
   }
 
-  #keep(id: string, key: Promise<SessionKey>): void {
+  #keep(id: string, key: Promise<DataKey>): void {
     this.#kept.delete(id)
     this.#kept.set(id, { key, untilMs: this.#nowMs() + KEPT_MS })
     if (this.#kept.size > KEPT_KEYS) this.#kept.delete(this.#kept.keys().next().value as string)
@@ -323,7 +328,7 @@ function wrappedOf(message: object): WrappedKey | undefined {
 }
 
 /** Puts a key there twice. If another process was first with it, what that one has put is what is put again. */
-async function put(session: Session, id: string, key: WrappedKey): Promise<void> {
+async function put(session: Session<object>, id: string, key: WrappedKey): Promise<void> {
   await session.append(key, { ids: [id] }).catch(ifConflict)
   const first = await messageOf(session, id)
   if (first !== undefined && wrappedOf(first) !== undefined) await session.append(first, { ids: [copyOf(id)] }).catch(ifConflict)
@@ -346,7 +351,7 @@ function isUnknownInDamage({ code, details }: HoldfastError): boolean {
 /** Takes the place of a key that was destroyed before it was there, so that nobody who is late puts it. */
 const DESTROYED = { destroyed: true }
 
-async function destroyIn(session: Session, id: string): Promise<void> {
+async function destroyIn(session: Session<object>, id: string): Promise<void> {
   for (const one of [id, copyOf(id)]) {
     // Unless it is there by now, because somebody has put it between, what stands there has rotted.
     if (!(await holds(session, one))) await session.append(DESTROYED, { ids: [one] }).catch(ifConflict)
@@ -354,7 +359,7 @@ async function destroyIn(session: Session, id: string): Promise<void> {
   }
 }
 
-async function holds(session: Session, id: string): Promise<boolean> {
+async function holds(session: Session<object>, id: string): Promise<boolean> {
   return (await session.message(id).catch(ifMissing)) !== undefined
 }
 
@@ -362,7 +367,7 @@ function copyOf(id: string): string {
   return `${id}.copy`
 }
 
-async function messageOf(session: Session, id: string): Promise<object | undefined> {
+async function messageOf(session: Session<object>, id: string): Promise<object | undefined> {
   try {
     return (await session.message(id))?.message ?? (await session.message(copyOf(id)))?.message
   } catch (error) {
@@ -374,7 +379,7 @@ async function messageOf(session: Session, id: string): Promise<object | undefin
 }
 
 /** Every key that was ever put there; undefined in place of what was destroyed. */
-async function* keysIn(session: Session): AsyncGenerator<{ id: string; key: WrappedKey | undefined }> {
+async function* keysIn(session: Session<object>): AsyncGenerator<{ id: string; key: WrappedKey | undefined }> {
   for (let page = await session.messages({ from: 'start' }); ; ) {
     for (const { id, message } of page.messages) {
       // By its copy too, if that is all that can be read of it.

@@ -2,40 +2,48 @@
  * Erasing everything of an owner: the sessions go, with all their bytes, forks before what they come from. One that a session of somebody
  * else still reaches cannot go; of that one every message is erased, for the other session too.
  */
+import { idOf } from '../../engine/session-id-of.ts'
 import { HoldfastError } from '../../errors.ts'
+import { shellWord } from '../../journal/command-words.ts'
 import { Records } from '../../journal/records.ts'
+import { isDamaged } from '../../record/damage.ts'
 import { checkId } from '../../session/check.ts'
 import * as decide from '../../session/decide.ts'
+import { lacksRecords } from '../../session/info.ts'
 import { type MessagesAppended, messageId } from '../../session/records.ts'
 import type { SessionState } from '../../session/state.ts'
 import { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
 import { eraseHere } from './erase.ts'
 import { purgeNow } from './purge.ts'
 
 export interface EraseOptions {
   /** Whose sessions. */
   readonly owner: string
-  /** Only tells what would be done. */
+  /** Reports what it would do, and changes nothing. Defaults to false. */
   readonly dryRun?: boolean
 }
 
 export interface ErasedSession {
   readonly session: string
-  /** `purged`: nothing is left of it. `erased`: its messages are; its title, tags and metadata stay as long as another session reaches it. */
+  /**
+   * `purged`: nothing is left of it. `erased`: its messages are; its title, tags and metadata stay as long as another session reaches it.
+   * `failed`: it is still there, and `error` says why. A session whose owner cannot be known, because records of it are lost, is one of these.
+   */
   readonly action: 'purged' | 'erased' | 'failed'
   /** Of `erased`: how many messages. */
   readonly messages: number
   readonly error?: HoldfastError
 }
 
-export async function* eraseOwner(parts: StoreParts, { owner, dryRun = false }: EraseOptions): AsyncGenerator<ErasedSession> {
+export async function* eraseOwner(parts: SessionParts, { owner, dryRun = false }: EraseOptions): AsyncGenerator<ErasedSession> {
   checkId('The owner', owner)
   const owned = new Map<string, SessionState>()
   for await (const name of parts.engine.names(parts.space)) {
-    const { state } = await parts.replicas.once(name).replica.read().catch(ifKeyless)
-    if (state === undefined) continue
-    if (state.owner === owner && state.id !== null && state.status !== 'absent' && !state.purged) owned.set(state.id, state)
+    const found = await lookAt(parts, name)
+    if (found.doubt !== undefined && found.state?.owner !== owner)
+      yield { session: found.id, action: 'failed', messages: 0, error: ownerUnknown(found.id, found.doubt) }
+    else if (found.state?.owner === owner) owned.set(found.id, found.state)
   }
   for (const id of forksFirst(owned)) {
     const handle = new Handle(parts, id)
@@ -52,10 +60,41 @@ export async function* eraseOwner(parts: StoreParts, { owner, dryRun = false }: 
   if (!dryRun) await parts.catalog.scrub('erasure')
 }
 
-/** Of a session whose key was destroyed nobody can tell whose it was, nor what was said in it: there is nothing left to erase. */
-function ifKeyless(error: unknown): { state: undefined } {
-  if (error instanceof HoldfastError && error.details.reason === 'no session key') return { state: undefined }
-  throw error
+interface Found {
+  readonly id: string
+  /** Undefined if nothing can be read, or nothing is left to erase. */
+  readonly state?: SessionState
+  /** Its owner may be another than the state says, because records are lost: `true`, or the error of the read. */
+  readonly doubt?: HoldfastError | true
+}
+
+async function lookAt(parts: SessionParts, name: string): Promise<Found> {
+  const { replica } = parts.replicas.once(name)
+  const unnamed = idOf(parts, name)
+  try {
+    const { state } = await replica.read()
+    const { loss, damage } = replica
+    if (loss?.as === 'identity' || state.status === 'absent')
+      return loss !== undefined || isDamaged(damage) ? { id: unnamed, doubt: true } : { id: unnamed }
+    const id = state.id ?? unnamed
+    if (state.purged) return { id }
+    // A journal that does not say its id is found by its name only where that can be computed.
+    const isNamed = id !== name || state.id !== null
+    return { id, ...(isNamed ? { state } : {}), ...(lacksRecords(state, damage) ? { doubt: true } : {}) }
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || !['DAMAGED', 'UNREADABLE', 'UNSUPPORTED_VERSION'].includes(error.code)) throw error
+    // Without its key nothing of it can be read, here or anywhere: there is nothing left to erase.
+    return error.details.reason === 'no session key' ? { id: unnamed } : { id: unnamed, doubt: error }
+  }
+}
+
+function ownerUnknown(id: string, doubt: HoldfastError | true): HoldfastError {
+  if (doubt !== true && doubt.code !== 'DAMAGED') return doubt
+  const next = `Run \`holdfast doctor ${shellWord(id)}\`. Restore the session from a backup and erase again; or, if it is of this owner, delete and purge it.`
+  return new HoldfastError('DAMAGED', `Records are lost that may have set the owner of session "${id}". ${next}`, {
+    details: { session_id: id },
+    ...(doubt === true ? {} : { cause: doubt }),
+  })
 }
 
 async function eraseSession(handle: Handle): Promise<ErasedSession> {

@@ -14,9 +14,10 @@
  */
 import { sessionCipher } from '../../encryption/session-cipher.ts'
 import { KEY_SPACE } from '../../engine/names.ts'
-import type { Chunk, Journal } from '../../engine/port.ts'
+import type { Journal } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import { type Found, Records } from '../../journal/records.ts'
+import { scanLines } from '../../journal/scan.ts'
 import { type ErasedLine, type ErasedPart, overwritten, type Path, partOf } from '../../record/erasure.ts'
 import { decodeLine, type Line, readLine } from '../../record/line.ts'
 import { isEncrypted } from '../../record/line-cipher.ts'
@@ -24,12 +25,13 @@ import type { JournalRecord, Json, JsonObject } from '../../record/record.ts'
 import { isOn } from '../../session/branch.ts'
 import type { Terms } from '../../session/command.ts'
 import * as erasures from '../../session/erasures.ts'
-import type { SealedKeys } from '../../session/record-keys.ts'
+import type { RecordKeys } from '../../session/record-keys.ts'
 import { type CommitFinished, type MessageErased, tombstone } from '../../session/records.ts'
+import { noMessage } from '../../session/refusals.ts'
 import type { Archive, SessionState } from '../../session/state.ts'
-import { Handle, noMessage, type WriteOptions, type Written, written } from '../handle.ts'
+import { Handle, type WriteOptions, type Written, written } from '../handle.ts'
 import { type Located, type Newest, Transcript } from '../messages/transcript.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
 
 const NO_DIGEST = `"${'0'.repeat(32)}"`
 
@@ -135,7 +137,7 @@ async function eraseIn(
 }
 
 /** Finishes the erasures that other processes have begun. Reads of a session that has some do this first. */
-export async function finishErasures(parts: StoreParts, id: string): Promise<void> {
+export async function finishErasures(parts: SessionParts, id: string): Promise<void> {
   const handle = new Handle(parts, id)
   const { erasing } = await handle.state()
   const records = new Records(handle.held.journal)
@@ -257,7 +259,7 @@ async function encryptedParts(
     parts.push(...partAt(line, ['data'], without(true), without(false)))
   }
   const index = paths.find(([name]) => name === 'messages')?.[1] ?? 0
-  for (const [i, [, of, digest]] of ((raw.keys as SealedKeys | undefined) ?? []).entries()) {
+  for (const [i, [, of, digest]] of ((raw.keys as RecordKeys | undefined) ?? []).entries()) {
     // The first may be of the operation, whose digest is of all messages.
     if (digest !== '' && (of === index || i === 0)) parts.push(...partAt(line, ['keys', i, 2], '""', '""'))
   }
@@ -332,13 +334,13 @@ async function* copiesOf(journal: Journal, position: number, record: string): As
   const segments = await journal.segments()
   const own = segments.findLastIndex((first) => first <= position)
   for (const segment of segments.slice(Math.max(0, own - 1), Math.max(0, own) + 1)) {
-    for await (const line of linesOf(journal, segment)) if (isOf(line, head)) yield { segment, line }
+    for await (const line of scanLines(journal, segment)) if (isOf(line, head)) yield { segment, line }
   }
   let empty = 0
   for (const segment of segments.slice(own + 1)) {
     let carries = false
     // The beginning of a segment is short, unless it carries something.
-    for await (const line of linesOf(journal, segment, PREAMBLE_BYTES)) {
+    for await (const line of scanLines(journal, segment, { bytes: PREAMBLE_BYTES })) {
       const pos = positionIn(line)
       if (pos === line.at) break
       carries ||= pos !== undefined
@@ -364,15 +366,6 @@ function positionIn({ bytes }: Line): number | undefined {
   const end = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).subarray(-64).toString('latin1')
   const said = /"pos":(\d+),"crc":"[0-9a-f]{8}"\}$/.exec(end)
   return said === null ? undefined : Number(said[1])
-}
-
-async function* linesOf(journal: Journal, segment: number, bytes?: number): AsyncGenerator<Line> {
-  for (let from = segment; ; ) {
-    const chunk: Chunk | undefined = await journal.read(segment, from, bytes)
-    if (chunk === undefined || chunk.next === from) return
-    yield* chunk.lines
-    from = chunk.next
-  }
 }
 
 function roleOf(role: unknown): string | null {

@@ -9,13 +9,13 @@ import type { JsonObject } from '../../record/record.ts'
 import { remove } from '../../session/decide.ts'
 import type { Archive, SessionState } from '../../session/state.ts'
 import { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
 import { eraseHere } from './erase.ts'
 import { type Purged, purge } from './purge.ts'
 import { type RetentionPolicy, retentionOf, timesOf } from './retention-policy.ts'
 
 export interface ExpireOptions extends RetentionPolicy {
-  /** Only tells what would be done. */
+  /** Reports what it would do, and changes nothing. Defaults to false. */
   readonly dryRun?: boolean
 }
 
@@ -30,7 +30,7 @@ export interface Expired {
   readonly error?: HoldfastError
 }
 
-export async function* expire(parts: StoreParts, options: ExpireOptions): AsyncGenerator<Expired> {
+export async function* expire(parts: SessionParts, options: ExpireOptions): AsyncGenerator<Expired> {
   const { dryRun = false } = options
   const given = timesOf(options)
   const { deleteIdleAfterMs, dropArchivesAfterMs, purgeDeletedAfterMs } = Object.keys(given).length > 0 ? given : await retentionOf(parts)

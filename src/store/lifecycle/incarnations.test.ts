@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { JsonObject } from '../../record/record.ts'
 import { openStore } from '../open-store.ts'
 
 test('an append right behind a re-creation is not taken for one of the former incarnation', async () => {
   const store = await openStore('memory:')
-  const session = store.session('s')
+  const session = store.session<JsonObject>('s')
   await session.append({ id: 'a', content: 'first life' })
   await session.delete()
   // Both go into one group.
@@ -20,11 +21,11 @@ test('a key of a session that another process has purged is free again, also whe
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const limits = { segmentBytes: 500 }
   const [here, there] = [await openStore(directory, { limits }), await openStore(directory, { limits })]
-  await there.session('s').append({ content: 'first life' }, { key: 'k' })
-  await here.session('s').delete()
+  await there.session<JsonObject>('s').append({ content: 'first life' }, { key: 'k' })
+  await here.session<JsonObject>('s').delete()
   for await (const _ of there.purge({ olderThanMs: 0 }));
-  await here.session('parent').append({ id: 'a', content: 'hi' })
-  await here.session('parent').fork({ id: 's', key: 'k' })
-  expect((await there.session('s').messages()).messages.map(({ id }) => id)).toEqual(['a'])
+  await here.session<JsonObject>('parent').append({ id: 'a', content: 'hi' })
+  await here.session<JsonObject>('parent').fork({ id: 's', key: 'k' })
+  expect((await there.session<JsonObject>('s').messages()).messages.map(({ id }) => id)).toEqual(['a'])
   await Promise.all([here.close(), there.close()])
 })

@@ -9,14 +9,15 @@ import type { Journal } from '../../engine/port.ts'
 import { HoldfastError } from '../../errors.ts'
 import { journalBytes } from '../../journal/journal-bytes.ts'
 import type { Held } from '../../journal/replicas.ts'
+import { invalid } from '../../session/check.ts'
 import { release } from '../../session/decide.ts'
 import type { SessionState } from '../../session/state.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts, SpaceParts, StoreParts } from '../parts.ts'
 
 export interface PurgeOptions {
-  /** Only what was deleted at least this long ago; 30 days unless told. */
+  /** Only sessions deleted at least this long ago. Defaults to 30 days. */
   readonly olderThanMs?: number
-  /** Only tells what would be done, with the length of what would go. */
+  /** Reports what a purge would do, and changes nothing. Defaults to false. */
   readonly dryRun?: boolean
 }
 
@@ -31,8 +32,8 @@ export interface Purged {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
-  const before = new Date(parts.clock.now() - olderThanMs).toISOString()
+export async function* purge(parts: SessionParts, { olderThanMs = 30 * DAY_MS, dryRun = false }: PurgeOptions): AsyncGenerator<Purged> {
+  const before = timeBefore(parts.clock.now(), olderThanMs)
   try {
     for await (const name of parts.engine.names(parts.space)) {
       try {
@@ -52,11 +53,19 @@ export async function* purge(parts: StoreParts, { olderThanMs = 30 * DAY_MS, dry
   }
 }
 
-async function scrub({ catalog }: StoreParts): Promise<void> {
+/** The last time that is written with four digits of a year. Later ones would not be in the order of their texts. */
+const LAST_MS = Date.UTC(9999, 11, 31)
+
+function timeBefore(nowMs: number, olderThanMs: number): string {
+  if (!Number.isFinite(olderThanMs)) throw invalid(`\`olderThanMs\` must be a number of milliseconds; got ${String(olderThanMs)}.`)
+  return new Date(Math.min(Math.max(nowMs - olderThanMs, 0), LAST_MS)).toISOString()
+}
+
+async function scrub({ catalog }: Pick<StoreParts, 'catalog'>): Promise<void> {
   try {
     await catalog.scrub('purge')
   } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== 'UNAVAILABLE') throw error
+    if (!(error instanceof HoldfastError) || error.code !== 'UNAVAILABLE' || error.details.reason === 'store moved') throw error
     const message =
       'The purge is done, but the catalog was busy and may keep words of the purged text. Purge again, or run `holdfast doctor --rebuild-catalog`.'
     throw new HoldfastError('UNAVAILABLE', message, { outcome: 'unknown', cause: error })
@@ -64,14 +73,14 @@ async function scrub({ catalog }: StoreParts): Promise<void> {
 }
 
 /** Removes one deleted session, however long ago that was. Undefined if there is nothing to remove. */
-export function purgeNow(parts: StoreParts, name: string): Promise<Purged | undefined> {
+export function purgeNow(parts: SpaceParts, name: string): Promise<Purged | undefined> {
   return purgeOne(parts, name, ANY_TIME, false)
 }
 
 /** Behind every time that a session can have. */
 const ANY_TIME = '\uffff'
 
-async function purgeOne(parts: StoreParts, name: string, before: string, dryRun: boolean): Promise<Purged | undefined> {
+async function purgeOne(parts: SpaceParts, name: string, before: string, dryRun: boolean): Promise<Purged | undefined> {
   const held = parts.replicas.once(name)
   const { state } = await held.replica.read()
   const due = await dueOf(held, state, before)
@@ -117,7 +126,7 @@ function isReached({ grants, born }: SessionState, due: Due): boolean {
 }
 
 /** A loss that was accepted may have taken what a session said of its forks. Then only they can say what they reach: one that cannot be read may, too. */
-async function isReachedBeyondLoss(parts: StoreParts, { id, accepted }: SessionState): Promise<boolean> {
+async function isReachedBeyondLoss(parts: SpaceParts, { id, accepted }: SessionState): Promise<boolean> {
   if (id === null || accepted.length === 0) return false
   for await (const name of parts.engine.names(parts.space)) {
     if (name === parts.engine.name(parts.space, id)) continue
@@ -133,7 +142,7 @@ function ifUnreadable(error: unknown): undefined {
 }
 
 async function remove({ replica, journal }: Held<SessionState>, due: Due, before: string): Promise<number | undefined> {
-  const begun = await replica.beginAnewIf((state) => {
+  const begun = await replica.beginSegmentIf((state) => {
     if (isReached(state, due)) return false
     return due === 'former' ? state.status === 'live' : state.status === 'deleted' && (state.purged || (state.deletedAt ?? '') <= before)
   })
@@ -156,7 +165,7 @@ async function lengthOf({ replica, journal }: Held<SessionState>, due: Due, { bo
 }
 
 /** The parent need not keep what this session shared with it. */
-async function letGo(parts: StoreParts, parent: string, session: string | null): Promise<void> {
+async function letGo(parts: SpaceParts, parent: string, session: string | null): Promise<void> {
   if (session === null) return
   await parts.replicas.once(parts.engine.name(parts.space, parent)).replica.submit(release(session))
 }

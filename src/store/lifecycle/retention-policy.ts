@@ -7,9 +7,10 @@ import { STORE_SPACE } from '../../engine/names.ts'
 import { invalid } from '../../session/check.ts'
 import { Handle } from '../handle.ts'
 import { putEntries, readEntry } from '../messages/entries.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
+import { requireRetentionFields, TIMES } from '../policy-fields.ts'
 
-/** What is not named is kept for ever. */
+/** How long a space keeps things. What has no period is kept without end. */
 export interface RetentionPolicy {
   /** Deletes sessions that no caller has changed for so long, unless their own policy says otherwise. Defaults to none. */
   readonly deleteIdleAfterMs?: number
@@ -21,7 +22,6 @@ export interface RetentionPolicy {
 
 const SESSION = 'retention'
 const CHANNEL = 'retention'
-const TIMES = ['deleteIdleAfterMs', 'dropArchivesAfterMs', 'purgeDeletedAfterMs'] as const
 
 /** The times among these options, if they are times. */
 export function timesOf(options: RetentionPolicy): RetentionPolicy {
@@ -32,22 +32,19 @@ export function timesOf(options: RetentionPolicy): RetentionPolicy {
   return Object.fromEntries(given)
 }
 
-export async function retentionOf(parts: StoreParts): Promise<RetentionPolicy> {
+export async function retentionOf(parts: SessionParts): Promise<RetentionPolicy> {
   const handle = storesOwn(parts)
   if ((await handle.state()).status !== 'live') return {}
   return ((await readEntry(handle, CHANNEL, `space ${parts.space}`))?.value ?? {}) as RetentionPolicy
 }
 
 /** In place of what was said before; an empty one takes it away. */
-export async function setRetention(parts: StoreParts, policy: RetentionPolicy): Promise<void> {
-  for (const name of Object.keys(policy)) {
-    if (!(TIMES as readonly string[]).includes(name)) throw invalid(`A retention policy has ${TIMES.join(', ')}; got "${name}".`)
-  }
-  const times = timesOf(policy)
+export async function setRetention(parts: SessionParts, policy: RetentionPolicy): Promise<void> {
+  const times = timesOf(requireRetentionFields(policy))
   const entry = { channel: CHANNEL, key: `space ${parts.space}` }
   await putEntries(storesOwn(parts), [Object.keys(times).length === 0 ? entry : { ...entry, value: { ...times } }], {})
 }
 
-function storesOwn(parts: StoreParts): Handle {
+function storesOwn(parts: SessionParts): Handle {
   return new Handle({ ...parts, space: STORE_SPACE }, SESSION)
 }

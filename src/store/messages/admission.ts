@@ -10,10 +10,10 @@ import type { JsonObject } from '../../record/record.ts'
 import { objectText } from '../../session/check.ts'
 import type { JsonText } from '../../session/json-text.ts'
 import type { Handle } from '../handle.ts'
-import type { StoreParts } from '../parts.ts'
+import type { AdmissionParts, WriterParts } from '../parts.ts'
 import type { About, BeforeAppend } from './before-append.ts'
 
-export function admit<T extends object>(parts: StoreParts, session: string, kind: About['kind'], value: T): T {
+export function admit<T extends object>(parts: AdmissionParts, session: string, kind: About['kind'], value: T): T {
   const { beforeAppend, space } = parts
   if (beforeAppend === undefined || space === STORE_SPACE) return value
   try {
@@ -27,7 +27,7 @@ export function admit<T extends object>(parts: StoreParts, session: string, kind
 }
 
 /** The same for a message that is text already: it is parsed only if somebody wants to see it. */
-export function admitText(parts: StoreParts, session: string, message: JsonText): JsonText {
+export function admitText(parts: AdmissionParts, session: string, message: JsonText): JsonText {
   if (parts.beforeAppend === undefined || parts.space === STORE_SPACE) return message
   const value = message.value as JsonObject
   const admitted = admit(parts, session, 'message', value)
@@ -35,7 +35,10 @@ export function admitText(parts: StoreParts, session: string, message: JsonText)
 }
 
 /** Refuses what is more than the quota of this space, or of the key that it comes with. The store's own facts have none. */
-export async function admitAmount(handle: Handle, amount: { readonly messages?: number; readonly bytes?: number }): Promise<void> {
+export async function admitAmount(
+  handle: Handle<WriterParts>,
+  amount: { readonly messages?: number; readonly bytes?: number },
+): Promise<void> {
   const { quotas, space, key } = handle.parts
   if (quotas === undefined || space === STORE_SPACE || space === KEY_SPACE) return
   const sessions = (await handle.state()).status === 'live' ? 0 : 1

@@ -11,12 +11,12 @@ import { type MessagesAppended, messageId } from '../../session/records.ts'
 import type { Point, SessionState, Stretch } from '../../session/state.ts'
 import { DepthGaps, type Gap, type Piece } from './depth-gaps.ts'
 import type { Journals } from './journals.ts'
-import type { Seen } from './seen.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { LoadedMessages } from './loaded-messages.ts'
+import type { KeptMessage } from './stored-message.ts'
 
 /** A message with where it stands, and the piece that it comes from. */
 export interface Placed {
-  readonly stored: StoredMessage
+  readonly stored: KeptMessage
   readonly point: Point
   readonly place: number
 }
@@ -25,14 +25,14 @@ export class BranchReader {
   readonly #session: string
   readonly #state: SessionState
   readonly #journals: Journals
-  readonly #seen: Seen | undefined
+  readonly #loaded: LoadedMessages | undefined
 
-  /** `seen`: what was read of this session's own journal just now. */
-  constructor(journals: Journals, session: string, state: SessionState, seen?: Seen) {
+  /** `loaded`: what was read of this session's own journal just now. */
+  constructor(journals: Journals, session: string, state: SessionState, loaded?: LoadedMessages) {
     this.#journals = journals
     this.#session = session
     this.#state = state
-    this.#seen = seen
+    this.#loaded = loaded
   }
 
   async *forward(pieces: readonly Piece[]): AsyncGenerator<Placed | Gap> {
@@ -46,8 +46,8 @@ export class BranchReader {
     for (const piece of pieces) {
       const { journal, first, last } = piece
       const gaps = new DepthGaps(piece)
-      const seen = journal === this.#session ? this.#seen?.between(first, last) : undefined
-      const found = (await this.#mayRead(journal)) ? (seen ?? this.#journals.records(journal).forward(first, last)) : []
+      const loaded = journal === this.#session ? this.#loaded?.between(first, last) : undefined
+      const found = (await this.#mayRead(journal)) ? (loaded ?? this.#journals.records(journal).forward(first, last)) : []
       for await (const one of found) {
         if (one.record.type !== 'messages.appended') continue
         const gap = gaps.forward(one)
@@ -108,7 +108,7 @@ export class BranchReader {
     return { at: inherited ? null : [found.at, index], n: n + index + 1, t: t + Math.round((tokens * (index + 1)) / messages.length) }
   }
 
-  storedAt(found: Found, index: number, run: number, depth: number): StoredMessage {
+  storedAt(found: Found, index: number, run: number, depth: number): KeptMessage {
     const { messages, ids, times } = appendedIn(found)
     return {
       id: messageId(found.record.id, ids, index),

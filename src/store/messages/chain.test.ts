@@ -5,6 +5,7 @@ import type { Engine, Journal } from '../../engine/port.ts'
 import { openMemoryEngine } from '../../engines/memory/engine.ts'
 import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
+import type { JsonObject } from '../../record/record.ts'
 import { sessionReducer } from '../../session/reducer.ts'
 import { openStore } from '../open-store.ts'
 import type { Session } from '../session.ts'
@@ -12,14 +13,14 @@ import { Chain } from './chain.ts'
 
 const { keysOf } = sessionReducer
 
-async function open(engine: Engine = openMemoryEngine({ keysOf })): Promise<Session> {
+async function open(engine: Engine = openMemoryEngine({ keysOf })): Promise<Session<JsonObject>> {
   const store = await openStore(engine, { clock: systemClock, ids: systemIds })
-  const session = store.session('s')
+  const session = store.session<JsonObject>('s')
   await session.append({ id: 'm0', content: 'begun' })
   return session
 }
 
-async function idsOf(session: Session): Promise<string[]> {
+async function idsOf(session: Session<JsonObject>): Promise<string[]> {
   return (await session.messages()).messages.map(({ id }) => id)
 }
 

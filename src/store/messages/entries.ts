@@ -3,13 +3,17 @@ import { HoldfastError } from '../../errors.ts'
 import { type Found, Records } from '../../journal/records.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json } from '../../record/record.ts'
-import { checkId, invalid, jsonText } from '../../session/check.ts'
+import { checkId, checkList, invalid, jsonText } from '../../session/check.ts'
+import { type DamagedPlace, withoutRepeated } from '../../session/damaged-places.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/record-keys.ts'
 import type { Entry, EntryPut } from '../../session/records.ts'
 import type { SessionState } from '../../session/state.ts'
+import { BranchDamage, notReadable } from '../damage/branch-damage.ts'
 import { type Handle, type WriteOptions, type Written, written } from '../handle.ts'
+import type { WriterParts } from '../parts.ts'
 import { admit, admitAmount } from './admission.ts'
+import { Journals } from './journals.ts'
 
 /** An entry, with the time at which it was put. */
 export interface StoredEntry {
@@ -17,13 +21,21 @@ export interface StoredEntry {
   readonly key: string
   readonly value: Json
   readonly at: string
+  /**
+   * What cannot be read and may have changed this entry. In a list: what cannot be read between this entry and the one before it, which may
+   * have put others. Left out if there is nothing, and after the damage was accepted.
+   */
+  readonly damage?: readonly DamagedPlace[]
 }
 
 /** Entries as they are to be written: as the opener admits them, and as JSON has them. */
-export function entriesToPut({ parts, id }: Pick<Handle, 'parts' | 'id'>, entries: readonly Entry[]): Entry[] {
+export function entriesToPut({ parts, id }: Pick<Handle<WriterParts>, 'parts' | 'id'>, entries: readonly Entry[]): Entry[] {
+  checkList('entries', entries)
   if (entries.length === 0 || entries.length > LIMITS.messagesPerRecord) {
     throw invalid(`One call puts 1 to ${LIMITS.messagesPerRecord} entries; got ${entries.length}.`)
   }
+  const wrong = entries.findIndex((entry) => typeof entry !== 'object' || entry === null)
+  if (wrong !== -1) throw invalid(`An entry must be an object with \`channel\`, \`key\` and \`value\`; number ${wrong + 1} is not.`)
   const admitted = entries.map((entry) => ({ ...entry, value: admit(parts, id, 'entry', entry).value }))
   return admitted.map(({ channel, key, value }) => ({
     channel: checkId('A channel', channel),
@@ -32,18 +44,41 @@ export function entriesToPut({ parts, id }: Pick<Handle, 'parts' | 'id'>, entrie
   }))
 }
 
-export async function putEntries(handle: Handle, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
+export async function putEntries(handle: Handle<WriterParts>, entries: readonly Entry[], options: WriteOptions): Promise<Written> {
   const copies = entriesToPut(handle, entries)
   if (handle.parts.quotas !== undefined) await admitAmount(handle, { bytes: JSON.stringify(copies).length })
   const terms = handle.terms('putEntries', copies, options)
   return written(await handle.submitCreating(terms, (full) => decide.putEntries(full, copies)))
 }
 
+/** The last value of an entry that can be read: for the store's own settings. Callers get `entryOf`. */
 export async function readEntry(handle: Handle, channel: string, key: string): Promise<StoredEntry | undefined> {
-  const { replica, journal } = handle.held
   await handle.liveState()
+  return (await lastPut(handle, channel, key)).entry
+}
+
+/**
+ * The last value of an entry, with what cannot be read and may have changed it. Throws DAMAGED if there is none, and a record that cannot be
+ * read may have put it.
+ */
+export async function entryOf(handle: Handle, channel: string, key: string): Promise<StoredEntry | undefined> {
+  const state = await handle.liveState()
+  const { entry, at } = await lastPut(handle, channel, key)
+  const losses = lossesOf(handle, state)
+  const damage = await losses.openLosses([{ session: handle.id, after: at ?? state.born - 1, before: Number.POSITIVE_INFINITY }])
+  if (entry !== undefined) return withDamage(entry, damage)
+  // A checkpoint has the names of all channels, so only a record after it can have put the first entry of one.
+  const isKnown = state.channels.some(({ name }) => name === channel)
+  const places = at === undefined && isKnown ? await losses.openPlaces() : damage.length
+  if (places > 0) throw notReadable(`The entry "${key}" of channel "${channel}"`, 'entries', { channel, key, places })
+  return undefined
+}
+
+/** The last record that put an entry. Without a value, it removed it. */
+async function lastPut(handle: Handle, channel: string, key: string): Promise<{ entry?: StoredEntry; at?: number }> {
+  const { replica, journal } = handle.held
   const [known] = await replica.find([entryKey(checkId('A channel', channel), checkId('The key of an entry', key))])
-  if (known === undefined) return undefined
+  if (known === undefined) return {}
   const found = await new Records(journal).at(known.at)
   const entry = found === undefined ? undefined : putIn(found).entries[known.index]
   if (found === undefined || entry === undefined) {
@@ -51,17 +86,52 @@ export async function readEntry(handle: Handle, channel: string, key: string): P
       details: { channel, key, position: known.at },
     })
   }
-  return entry.value === undefined ? undefined : { ...entry, value: entry.value, at: found.record.at }
+  const { value } = entry
+  return { at: known.at, ...(value === undefined ? {} : { entry: { ...entry, value, at: found.record.at } }) }
 }
 
-/** The entries of a channel with their last values, the newest first. */
+/** The entries of a channel with their last values that can be read, the newest first: for the store's own settings. Callers get `entriesOf`. */
 export async function* readEntries(handle: Handle, channel: string): AsyncGenerator<StoredEntry> {
+  yield* entriesIn(handle, await handle.liveState(), channel)
+}
+
+/** The same. Each entry has what cannot be read between it and the one before it; the last one also what cannot be read after it. */
+export async function* entriesOf(handle: Handle, channel: string): AsyncGenerator<StoredEntry> {
   const state = await handle.liveState()
+  const losses = lossesOf(handle, state)
+  const after = lastLink(state, channel) ?? state.born - 1
+  let damage = await losses.openLosses([{ session: handle.id, after, before: Number.POSITIVE_INFINITY }])
+  const links: number[] = []
+  const met = async (): Promise<DamagedPlace[]> => {
+    const records = await losses.records(links.splice(0).map((position) => ({ session: handle.id, position })))
+    const places = withoutRepeated([...damage, ...records.filter(({ accepted }) => accepted !== true)])
+    damage = []
+    return places
+  }
+  let held: StoredEntry | undefined
+  for await (const entry of entriesIn(handle, state, channel, (position) => links.push(position))) {
+    if (held !== undefined) yield held
+    held = withDamage(entry, await met())
+  }
+  const rest = await met()
+  if (held !== undefined) yield withDamage(held, rest)
+  else if (rest.length > 0) throw notReadable(`An entry of channel "${channel}"`, 'entries', { channel, places: rest.length })
+}
+
+/** `onLost` is called with the position of a record that the chain names and that cannot be read. */
+async function* entriesIn(
+  handle: Handle,
+  state: SessionState,
+  channel: string,
+  onLost?: (position: number) => void,
+): AsyncGenerator<StoredEntry> {
   const records = new Records(handle.held.journal)
   const seen = new Set<string>()
-  for (let at: number | null = state.channels.find(({ name }) => name === channel)?.last ?? null; at !== null; ) {
+  for (let at: number | null = lastLink(state, channel); at !== null; ) {
+    const link = await records.at(at)
+    if (link === undefined) onLost?.(at)
     // A link that rotted: what stands before it is found by looking at every record.
-    const found: Found | undefined = (await records.at(at)) ?? (await lastBefore(records, state, channel, at))
+    const found: Found | undefined = link ?? (await lastBefore(records, state, channel, at))
     if (found === undefined) return
     const { entries, before } = putIn(found)
     for (const entry of entries.toReversed()) {
@@ -71,6 +141,18 @@ export async function* readEntries(handle: Handle, channel: string): AsyncGenera
     }
     at = before.find(([name]) => name === channel)?.[1] ?? null
   }
+}
+
+function lastLink({ channels }: SessionState, channel: string): number | null {
+  return channels.find(({ name }) => name === channel)?.last ?? null
+}
+
+function lossesOf({ parts, id }: Handle, state: SessionState): BranchDamage {
+  return new BranchDamage(new Journals(parts, id), id, state)
+}
+
+function withDamage(entry: StoredEntry, damage: readonly DamagedPlace[]): StoredEntry {
+  return damage.length === 0 ? entry : { ...entry, damage: [...(entry.damage ?? []), ...damage] }
 }
 
 async function lastBefore(records: Records, { born }: SessionState, channel: string, at: number): Promise<Found | undefined> {

@@ -6,14 +6,16 @@
 import { ChangeWaiter } from '../../engine/change-waiter.ts'
 import type { Clock } from '../../engine/clock.ts'
 import type { Engine, Journal } from '../../engine/port.ts'
-import { HoldfastError } from '../../errors.ts'
 import { lossError } from '../../journal/loss.ts'
 import { type Found, Records } from '../../journal/records.ts'
 import type { Held } from '../../journal/replicas.ts'
+import { scanLines } from '../../journal/scan.ts'
+import type { Message } from '../../message/shapes.ts'
 import type { DamageReason } from '../../record/damage.ts'
 import { reasonOf } from '../../record/damage.ts'
 import { type Counted, type Damaged, JournalFold } from '../../record/fold.ts'
 import type { JournalRecord, JsonObject } from '../../record/record.ts'
+import { type ChangeCursor, parseCursor } from '../../session/change-cursor.ts'
 import { type MessagesAppended, messageId } from '../../session/records.ts'
 import type { SessionState } from '../../session/state.ts'
 import { versionOf } from '../../session/state.ts'
@@ -21,8 +23,8 @@ import type { DamagedPlace } from '../damage/damage.ts'
 import { isCarried, lostIn } from '../damage/damage-scan.ts'
 
 /** Something that happened to a session. */
-export interface Change {
-  /** Go on behind this change: `follow({ after: cursor })`. Opaque. */
+export interface Change<M extends object = Message> {
+  /** Continues after this change: `follow({ after: cursor })`. Opaque. */
   readonly cursor: string
   /**
    * The type of the record; or `reset`: the cursor no longer fits, and changes were missed, so read the session again; or `damage`:
@@ -32,7 +34,7 @@ export interface Change {
   readonly at: string
   readonly version: string
   /** The messages of a `messages.appended`. */
-  readonly messages: readonly { readonly id: string; readonly message: JsonObject }[]
+  readonly messages: readonly { readonly id: string; readonly message: M }[]
   /** Of a change of type `damage`: the place. */
   readonly damage: readonly DamagedPlace[]
   /** The record itself, as docs/format.md describes it. */
@@ -40,11 +42,11 @@ export interface Change {
 }
 
 export interface FollowOptions {
-  /** Begin behind this change. Without it, with what comes from now on. */
+  /** The cursor of the change to continue after. Defaults to now. */
   readonly after?: string
-  /** Begin with the first record there is. */
+  /** Whether to begin with the first record. Defaults to false. */
   readonly fromStart?: boolean
-  /** Ends it. */
+  /** Ends the iteration. */
   readonly signal?: AbortSignal
 }
 
@@ -53,7 +55,7 @@ export async function* follow(
   held: Held<SessionState>,
   end: Promise<number>,
   options: FollowOptions,
-): AsyncGenerator<Change> {
+): AsyncGenerator<Change<JsonObject>> {
   const waiter = new ChangeWaiter(engine, clock, options.signal)
   try {
     const reader = new ChangeReader(held, options.after ?? (options.fromStart === true ? 0 : await end))
@@ -69,19 +71,6 @@ export async function* follow(
   }
 }
 
-interface Cursor {
-  /** Of the last record that was seen. */
-  readonly position: number
-  /** Its checksum; empty where there is none to compare. */
-  readonly crc: string
-}
-
-function parseCursor(text: string): Cursor {
-  const match = /^(\d{1,15})-([0-9a-f]{8}|reset)$/.exec(text)
-  if (match === null) throw new HoldfastError('INVALID_ARGUMENT', 'The cursor is none of ours. Use one that a change came with.')
-  return match[2] === 'reset' ? { position: Number(match[1]) - 1, crc: '' } : { position: Number(match[1]), crc: match[2] as string }
-}
-
 function cursorOf({ at, crc }: Counted): string {
   return `${at}-${crc}`
 }
@@ -92,7 +81,7 @@ export class ChangeReader {
   readonly #replica: Held<SessionState>['replica']
   #fold: JournalFold | undefined
   #next = 0
-  #seen: Cursor
+  #cursor: ChangeCursor
   /** The opening of a segment that was found to belong to this session. */
   #opened: number | undefined
   /** Up to here, messages that others may follow were shown, or reported as lost. */
@@ -106,11 +95,11 @@ export class ChangeReader {
   constructor({ journal, replica }: Held<SessionState>, behind: string | number) {
     this.#journal = journal
     this.#replica = replica
-    this.#seen = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }
-    this.#accounted = this.#seen.position
+    this.#cursor = typeof behind === 'string' ? parseCursor(behind) : { position: behind - 1, crc: '' }
+    this.#accounted = this.#cursor.position
   }
 
-  async *news(): AsyncGenerator<Change> {
+  async *news(): AsyncGenerator<Change<JsonObject>> {
     const segments = await this.#journal.segments()
     let index = this.#indexOf(segments)
     if (index === -1) return this.#requireNoLoss()
@@ -150,7 +139,7 @@ export class ChangeReader {
       this.#fold = undefined
     }
     return Math.max(
-      segments.findLastIndex((first) => first <= this.#seen.position),
+      segments.findLastIndex((first) => first <= this.#cursor.position),
       segments.length === 0 ? -1 : 0,
     )
   }
@@ -164,23 +153,19 @@ export class ChangeReader {
   async #fits(segments: readonly number[], index: number): Promise<boolean> {
     const segment = segments[index] as number
     // From the start: that is the first record there is. Otherwise what lies between was purged, unless nothing lies between.
-    if (this.#seen.crc === '') return this.#seen.position >= segment - 1 || this.#seen.position === -1
-    if (this.#seen.position < segment) return false
+    if (this.#cursor.crc === '') return this.#cursor.position >= segment - 1 || this.#cursor.position === -1
+    if (this.#cursor.position < segment) return false
     const carried = await new Records(this.#journal).carried(segment)
-    if (carried.some(({ at, crc }) => at === this.#seen.position && crc === this.#seen.crc)) return true
+    if (carried.some(({ at, crc }) => at === this.#cursor.position && crc === this.#cursor.crc)) return true
     const fold = new JournalFold(segment, segments[index + 1] ?? Number.POSITIVE_INFINITY)
-    for (let from = segment; ; ) {
-      const chunk = await this.#journal.read(segment, from)
-      if (chunk === undefined || chunk.next === from) return false
-      for (const line of chunk.lines) {
-        const verdict = fold.judge(line)
-        if (verdict.kind === 'counted' && verdict.at === this.#seen.position) return verdict.crc === this.#seen.crc
-      }
-      from = chunk.next
+    for await (const line of scanLines(this.#journal, segment)) {
+      const verdict = fold.judge(line)
+      if (verdict.kind === 'counted' && verdict.at === this.#cursor.position) return verdict.crc === this.#cursor.crc
     }
+    return false
   }
 
-  async *#readSegment(carried: readonly Found[]): AsyncGenerator<Change> {
+  async *#readSegment(carried: readonly Found[]): AsyncGenerator<Change<JsonObject>> {
     const fold = this.#fold as JournalFold
     let waiting = carried.map((found): Counted => ({ ...found, kind: 'counted', carried: true }))
     for (;;) {
@@ -192,7 +177,7 @@ export class ChangeReader {
         continue
       }
       if (chunk.next === this.#next) break
-      await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.carry(error))
+      await this.#journal.sync(fold.segment).catch((error: unknown) => this.#replica.recoverFrom(error))
       const verdicts = chunk.lines.map((line) => fold.judge(line))
       // What its seal says may not be on the disk is carried before it is shown.
       if (fold.seal?.from !== undefined) await this.#replica.read()
@@ -215,15 +200,15 @@ export class ChangeReader {
     this.#opened = opened
   }
 
-  *#tell(counted: readonly Counted[]): Generator<Change> {
+  *#tell(counted: readonly Counted[]): Generator<Change<JsonObject>> {
     for (const one of counted) {
-      if (one.at <= this.#seen.position) continue
+      if (one.at <= this.#cursor.position) continue
       if (one.record.type === 'messages.appended') {
         const [parent] = one.record.parent ?? []
         if (parent !== undefined && parent > this.#accounted && parent >= this.#first) yield this.#damage(parent, 'missing')
         this.#accounted = one.at
       }
-      this.#seen = { position: one.at, crc: one.crc }
+      this.#cursor = { position: one.at, crc: one.crc }
       if (one.record.type !== 'segment.sealed') yield changeOf(one)
     }
   }
@@ -235,38 +220,38 @@ export class ChangeReader {
   }
 
   /** A line that cannot be read, unless a writer left it half-written, or a later segment carries it. */
-  async *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): AsyncGenerator<Change> {
+  async *#tellDamage({ at, length, as }: Damaged, carried: readonly { readonly at: number }[]): AsyncGenerator<Change<JsonObject>> {
     const lost = { position: at, to: at + length, reason: reasonOf(as) }
-    if (as === 'torn' || at <= this.#seen.position || isCarried(lost, carried)) return
+    if (as === 'torn' || at <= this.#cursor.position || isCarried(lost, carried)) return
     if (!(await this.#isLost(at))) return
-    this.#seen = { position: at, crc: '' }
+    this.#cursor = { position: at, crc: '' }
     this.#accounted = at + length
     yield this.#damage(at, lost.reason)
   }
 
   /** Bytes at the end that are no longer there: once, until they were restored. */
-  async *#tellVanished(): AsyncGenerator<Change> {
+  async *#tellVanished(): AsyncGenerator<Change<JsonObject>> {
     const mayHave = this.#journal.mayHaveVanished?.((this.#fold as JournalFold).segment) === true
     const from = mayHave ? (await this.#journal.vanished?.())?.from : this.#replica.loss?.from
     if (from !== undefined && from !== this.#vanished) yield this.#damage(from, 'vanished')
     this.#vanished = from
   }
 
-  #damage(position: number, reason: DamageReason): Change {
+  #damage(position: number, reason: DamageReason): Change<JsonObject> {
     const place: DamagedPlace = { position, count: null, reason }
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'damage', prev: '', ...place }
-    const cursor = `${this.#seen.position + 1}-reset`
+    const cursor = `${this.#cursor.position + 1}-reset`
     return { cursor, type: 'damage', at: '', version: '', messages: [], damage: [place], record }
   }
 
-  #reset(segment: number): Change {
+  #reset(segment: number): Change<JsonObject> {
     const record: JournalRecord = { v: 1, id: '', at: '', type: 'reset', prev: '' }
-    this.#seen = { position: segment - 1, crc: '' }
+    this.#cursor = { position: segment - 1, crc: '' }
     return { cursor: `${segment}-reset`, type: 'reset', at: '', version: '', messages: [], damage: [], record }
   }
 }
 
-function changeOf(counted: Counted): Change {
+function changeOf(counted: Counted): Change<JsonObject> {
   const { record } = counted
   const appended = record.type === 'messages.appended' ? (record as unknown as MessagesAppended) : undefined
   const messages = appended?.messages.map((message, index) => ({

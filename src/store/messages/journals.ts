@@ -8,7 +8,7 @@ import { reasonOf } from '../../record/damage.ts'
 import type { KeyEntry, KeyHash } from '../../record/key-hash.ts'
 import type { LostStretch } from '../../session/damaged-places.ts'
 import type { AcceptedGap, Past, SessionState } from '../../session/state.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SpaceParts } from '../parts.ts'
 
 /** What is known of a journal that others inherit from. */
 export interface Condition {
@@ -20,12 +20,12 @@ export interface Condition {
 }
 
 export class Journals {
-  readonly #parts: StoreParts
+  readonly #parts: SpaceParts
   readonly #session: string
   readonly #records = new Map<string, Records>()
   readonly #conditions = new Map<string, Promise<Condition>>()
 
-  constructor(parts: StoreParts, session: string) {
+  constructor(parts: SpaceParts, session: string) {
     this.#parts = parts
     this.#session = session
   }

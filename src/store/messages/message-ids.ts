@@ -4,11 +4,12 @@ import { checkId, invalid } from '../../session/check.ts'
 import type { JsonText } from '../../session/json-text.ts'
 
 /** The id of each message that has one: given by the caller, or the message's own. Undefined if none has. */
-export function idsOf(
+export function messageIds(
   messages: readonly JsonText[],
   given: readonly (string | undefined)[] | 'new' | undefined,
 ): (string | null)[] | undefined {
   if (given === 'new') return undefined
+  if (given !== undefined && !Array.isArray(given)) throw invalid('`ids` must be "new", or a list with an id for each message.')
   if (given !== undefined && given.length !== messages.length)
     throw invalid(`${messages.length} messages need as many ids; got ${given.length}.`)
   const ids = messages.map((message, index) => {

@@ -12,9 +12,9 @@ import type { Archive, SessionState, Stretch } from '../../session/state.ts'
 import type { Recalled } from '../../window/assemble.ts'
 import { RECALLED, rank } from '../../window/recall.ts'
 import { mergedMemories } from '../memories.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
 import { findDocuments, messageIdOf } from '../search.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { KeptMessage } from './stored-message.ts'
 import type { Transcript } from './transcript.ts'
 
 /** Messages that are ranked, the best by the index first. */
@@ -34,7 +34,7 @@ interface Scope {
 
 /** From those archives that stand in the window by their summaries only. */
 export async function recall(
-  parts: StoreParts,
+  parts: SessionParts,
   query: string,
   session: string,
   { owner }: SessionState,
@@ -65,10 +65,10 @@ export async function recall(
   return [...all.values()].filter(({ text }) => text !== '').slice(0, RECALLED)
 }
 
-async function found(parts: StoreParts, query: string, { session, transcript, archives }: Scope): Promise<StoredMessage[]> {
+async function found(parts: SessionParts, query: string, { session, transcript, archives }: Scope): Promise<KeptMessage[]> {
   const text = looseQuery(query)
   if (text === undefined || archives.size === 0) return []
-  const messages: StoredMessage[] = []
+  const messages: KeptMessage[] = []
   for (const document of (await findDocuments(parts, { text, kinds: ['message'], session, limit: RANKED })).found) {
     const id = await messageIdOf(parts, document)
     const message = id === undefined ? undefined : await transcript.message(id)
@@ -77,8 +77,8 @@ async function found(parts: StoreParts, query: string, { session, transcript, ar
   return messages
 }
 
-async function newest({ transcript, archived }: Scope): Promise<StoredMessage[]> {
-  const messages: StoredMessage[] = []
+async function newest({ transcript, archived }: Scope): Promise<KeptMessage[]> {
+  const messages: KeptMessage[] = []
   for await (const message of transcript.newestFirst(archived)) {
     if (messages.push(message) === LOOKED_AT) break
   }
@@ -86,7 +86,7 @@ async function newest({ transcript, archived }: Scope): Promise<StoredMessage[]>
 }
 
 /** The message that answers this one, or that it answers; undefined if that is not in an archive. */
-async function neighbourOf({ id, message }: StoredMessage, { transcript, archives }: Scope): Promise<StoredMessage | undefined> {
+async function neighbourOf({ id, message }: KeptMessage, { transcript, archives }: Scope): Promise<KeptMessage | undefined> {
   const { role } = viewOf(message)
   if (role !== 'user' && role !== 'assistant') return undefined
   const page = await transcript.page({ limit: 1, archived: true, ...(role === 'user' ? { after: id } : { before: id }) })
@@ -95,6 +95,6 @@ async function neighbourOf({ id, message }: StoredMessage, { transcript, archive
   return isOther && beside.archive !== null && archives.has(beside.archive) ? beside : undefined
 }
 
-function recalledOf({ id, message }: StoredMessage): Recalled {
+function recalledOf({ id, message }: KeptMessage): Recalled {
   return { kind: 'message', id, text: viewOf(message).text }
 }

@@ -3,22 +3,22 @@ import type { Journal } from '../../engine/port.ts'
 import type { Loss } from '../../journal/loss.ts'
 import { Records } from '../../journal/records.ts'
 import type { JournalRecord } from '../../record/record.ts'
-import { checkCount } from '../../session/check.ts'
+import { checkCount, checkLimit } from '../../session/check.ts'
 import type { DamagedPlace } from '../damage/damage.ts'
 import { lostIn } from '../damage/damage-scan.ts'
 
 export interface RecordPageOptions {
-  /** Only what stands before this position; from the end unless told. */
+  /** Only records before this position. Defaults to the end. */
   readonly before?: number
-  /** How many at most; 100 unless told. */
+  /** The largest number of records, up to 1000. Defaults to 100. */
   readonly limit?: number
-  /** False: without appended messages. */
+  /** Whether to include appended messages. Defaults to true. */
   readonly messages?: boolean
 }
 
 export interface RecordPage {
   readonly records: readonly { readonly position: number; readonly record: JournalRecord }[]
-  /** Go on before this position; null if there is nothing. */
+  /** The position to continue before, or null if there is nothing. */
   readonly before: number | null
   /** What cannot be read between these records. */
   readonly damage: readonly DamagedPlace[]
@@ -47,7 +47,8 @@ function lacks({ damage, before: first }: RecordPage, before: number | undefined
 
 async function readPage(journal: Journal, end: number, options: RecordPageOptions): Promise<RecordPage> {
   const { before = end, limit = 100, messages = true } = options
-  checkCount('The limit', limit, MOST)
+  checkLimit(limit, MOST)
+  checkCount('`before`', before, Number.MAX_SAFE_INTEGER)
   const records: RecordPage['records'][number][] = []
   let looked = 0
   const last = Math.min(before, end) - 1

@@ -13,6 +13,7 @@ import { append, moveTo } from '../../session/decide.ts'
 import type { JsonText } from '../../session/json-text.ts'
 import { otherEnd } from '../../session/refusals.ts'
 import { type Point, type SessionState, START } from '../../session/state.ts'
+import type { DamagedPlace } from '../damage/damage.ts'
 import { type Handle, type WriteOptions, type Written, written } from '../handle.ts'
 import { Transcript } from './transcript.ts'
 
@@ -23,7 +24,7 @@ interface ReplacedTail {
 }
 
 /** What somebody saw who looked at the end of a session. */
-interface Seen {
+interface FoundTail {
   /** The message in front of the last ones; undefined if those are not what was expected. */
   readonly parent: Point | undefined
   readonly state: SessionState
@@ -39,15 +40,15 @@ export async function replaceTail(handle: Handle, { last, messages, ids }: Repla
   const terms = handle.terms('exchange', { last, messages, ids: ids ?? null }, options)
   if (last.length === 0) return written(await handle.submitCreating(terms, (full) => append(full, { messages, ids, tokens })))
   for (;;) {
-    const seen = await look(handle, last)
+    const tail = await look(handle, last)
     const make = (full: Terms) => {
-      const guard = (state: SessionState): HoldfastError | undefined => refusalOf(seen, state)
-      const { parent = START } = seen
+      const guard = (state: SessionState): HoldfastError | undefined => refusalOf(tail, state)
+      const { parent = START } = tail
       if (messages.length === 0) return moveTo(full, parent, { why: 'revert' }, guard)
       return append(full, { messages, ids, tokens, parent, guard })
     }
     try {
-      return written(await handle.submit({ ...terms, born: seen.state.born }, make))
+      return written(await handle.submit({ ...terms, born: tail.state.born }, make))
     } catch (error) {
       const changed = error instanceof HoldfastError && error.details.reason === 'changed meanwhile'
       if (!changed) throw error
@@ -55,20 +56,35 @@ export async function replaceTail(handle: Handle, { last, messages, ids }: Repla
   }
 }
 
-function refusalOf({ parent, state: { head, replaced } }: Seen, now: SessionState): HoldfastError | undefined {
+function refusalOf({ parent, state: { head, replaced } }: FoundTail, now: SessionState): HoldfastError | undefined {
   if (!samePoint(now.head, head) || now.replaced !== replaced) return otherEnd('changed meanwhile')
   return parent === undefined ? otherEnd('other messages') : undefined
 }
 
-async function look(handle: Handle, last: readonly JsonText[]): Promise<Seen> {
+async function look(handle: Handle, last: readonly JsonText[]): Promise<FoundTail> {
   const state = await handle.liveState()
   const transcript = new Transcript(handle.parts, handle.id, state)
-  const { messages, more } = await transcript.page({ limit: last.length + 1, archived: true })
+  const { messages, more, damage } = await transcript.page({ limit: last.length + 1, archived: true })
   const end = messages.slice(-last.length)
   const same = end.length === last.length && end.every(({ message }, index) => isDeepStrictEqual(message, last[index]?.value))
   if (!same) return { state, parent: undefined }
+  await requireCertain(transcript, end[0]?.id, damage)
   const before = messages.at(-last.length - 1)
   if (before === undefined && more) return { state, parent: undefined }
   const located = before === undefined ? undefined : await transcript.locate(before.id)
   return { state, parent: before === undefined ? START : located?.point }
+}
+
+/** The content of a message can be compared only if no record after it is lost: it may have replaced the message, or been the last one itself. */
+async function requireCertain(transcript: Transcript, first: string | undefined, damage: readonly DamagedPlace[]): Promise<void> {
+  const open = damage.filter(({ accepted }) => accepted !== true)
+  if (first === undefined || open.length === 0) return
+  const position = (await transcript.locate(first))?.point.at?.[0] ?? -1
+  const places = open.filter((place) => place.session === undefined && place.position > position).length
+  if (places === 0) return
+  throw new HoldfastError(
+    'DAMAGED',
+    'The last messages may be others than can be read, because a record after them is lost. Run `holdfast doctor` to see what is lost, and accept the damage to continue.',
+    { details: { places } },
+  )
 }

@@ -10,7 +10,7 @@ import type { JournalRecord, JsonObject } from '../../record/record.ts'
 import { type MessageErased, type MessageReplaced, tombstone } from '../../session/records.ts'
 import type { Past, SessionState } from '../../session/state.ts'
 import type { Journals } from './journals.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { KeptMessage } from './stored-message.ts'
 
 /** Is called with the place of a replacement that cannot be read. */
 export type OnLost = (session: string, position: number) => void
@@ -20,6 +20,22 @@ interface Replacement {
   readonly message: JsonObject
   readonly prior: number | null
   readonly erased: boolean
+}
+
+/** Where a message was appended. */
+interface Origin {
+  readonly journal: string
+  readonly place: number
+  readonly position: number
+}
+
+/** A stretch of a journal. */
+export interface Reach {
+  readonly session: string
+  readonly after: number
+  readonly before: number
+  /** Of the past. */
+  readonly piece?: Past
 }
 
 export interface OwnReplacements {
@@ -41,7 +57,7 @@ export class Replacements {
   }
 
   /** The messages with their newest content. One whose newest content cannot be read has the one before it, and `onLost` is called. */
-  async shown(messages: readonly { readonly stored: StoredMessage; readonly place: number }[], onLost?: OnLost): Promise<StoredMessage[]> {
+  async shown(messages: readonly { readonly stored: KeptMessage; readonly place: number }[], onLost?: OnLost): Promise<KeptMessage[]> {
     const shown = messages.map(({ stored }) => stored)
     if (this.#state.replaced === 0) return shown
     let open = messages.map(({ stored, place }, index) => ({ index, place, key: hashKey('replacement', stored.id) }))
@@ -53,7 +69,7 @@ export class Replacements {
         const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end, onLost)
         if (replacement === undefined) continue
         const { message, erased } = replacement
-        shown[index] = { ...(shown[index] as StoredMessage), replaced: true, message, ...(erased ? { erased } : {}) }
+        shown[index] = { ...(shown[index] as KeptMessage), replaced: true, message, ...(erased ? { erased } : {}) }
         open = open.filter((item) => item.index !== index)
       }
     }
@@ -64,17 +80,38 @@ export class Replacements {
     return shown
   }
 
-  /** Every replacement of a message, the first one first. */
-  async all(id: string, place: number): Promise<Replacement[]> {
+  /** Every replacement of a message, the first one first. Those before one that cannot be read are missing, and `onLost` is called. */
+  async all(id: string, place: number, onLost: OnLost): Promise<Replacement[]> {
     if (this.#state.replaced === 0) return []
     const keys = [hashKey('replacement', id)]
     const all: Replacement[] = []
     for (const { piece, place: at } of this.#sessions()) {
       const [entry] = at < place ? [] : await this.#journals.findInPiece(piece, keys)
-      if (entry !== undefined) all.push(...(await this.#chain(piece.session, entry.at, piece.end)))
+      if (entry !== undefined) all.push(...(await this.#chain(piece.session, entry.at, piece.end, onLost)))
     }
     const [own] = await this.#journals.find(keys)
-    return own === undefined ? all : [...all, ...(await this.#chain(this.#session, own.at, Number.POSITIVE_INFINITY))]
+    return own === undefined ? all : [...all, ...(await this.#chain(this.#session, own.at, Number.POSITIVE_INFINITY, onLost))]
+  }
+
+  /** Where a message can have been replaced: in which journals, after which position and before which. The last one is this session's own. */
+  reach({ journal, place, position }: Origin): Reach[] {
+    const after = (session: string, born: number): number => (session === journal ? position : born - 1)
+    const past = this.#sessions().filter((one) => one.place >= place)
+    return [
+      ...past.map(({ piece }) => ({ session: piece.session, after: after(piece.session, piece.born), before: piece.end, piece })),
+      { session: this.#session, after: after(this.#session, this.#state.born), before: Number.POSITIVE_INFINITY },
+    ]
+  }
+
+  /** The same after the last replacement that is known. */
+  async reachOfNext(id: string, origin: Origin): Promise<Reach[]> {
+    const all = this.reach(origin)
+    const keys = [hashKey('replacement', id)]
+    for (const [i, one] of [...all.entries()].reverse()) {
+      const [entry] = one.piece === undefined ? await this.#journals.find(keys) : await this.#journals.findInPiece(one.piece, keys)
+      if (entry !== undefined && entry.at < one.before) return [{ ...one, after: entry.at }, ...all.slice(i + 1)]
+    }
+    return all
   }
 
   /** What this session itself has replaced a message with, the last one first; nothing behind an erasure. */
@@ -106,12 +143,12 @@ export class Replacements {
       })
   }
 
-  async #chain(session: string, position: number, end: number): Promise<Replacement[]> {
+  async #chain(session: string, position: number, end: number, onLost: OnLost): Promise<Replacement[]> {
     const chain: Replacement[] = []
-    let replacement = await this.#at(session, position, end)
+    let replacement = await this.#at(session, position, end, onLost)
     while (replacement !== undefined) {
       chain.unshift(replacement)
-      replacement = replacement.prior === null ? undefined : await this.#at(session, replacement.prior, end)
+      replacement = replacement.prior === null ? undefined : await this.#at(session, replacement.prior, end, onLost)
     }
     return chain
   }

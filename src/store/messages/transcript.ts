@@ -5,42 +5,49 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import type { Found } from '../../journal/records.ts'
+import type { Message } from '../../message/shapes.ts'
 import { hashKey, type KeyEntry, type KeyHash } from '../../record/key-hash.ts'
+import { LIMITS } from '../../record/limits.ts'
 import type { JournalRecord, Json, JsonObject } from '../../record/record.ts'
 import { branchTo, common, isOn, PAST, runOf, without } from '../../session/branch.ts'
+import { checkChoice, checkCount, checkLimit, checkTexts } from '../../session/check.ts'
 import type { InheritedKey } from '../../session/command.ts'
 import { withoutRepeated } from '../../session/damaged-places.ts'
 import { type MessagesAppended, messageId } from '../../session/records.ts'
+import { noMessage } from '../../session/refusals.ts'
 import type { Archive, Past, Point, SessionState, Stretch } from '../../session/state.ts'
 import { BranchDamage } from '../damage/branch-damage.ts'
 import type { DamagedPlace } from '../damage/damage.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SpaceParts } from '../parts.ts'
 import { appendedIn, BranchReader, isGap, isPlaced, type Placed } from './branch-reader.ts'
+import { type Cut, cutAfter, cutBefore } from './cut.ts'
 import type { Gap, Piece } from './depth-gaps.ts'
 import { Journals } from './journals.ts'
-import { type OwnReplacements, Replacements } from './replacements.ts'
-import type { Seen } from './seen.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { LoadedMessages } from './loaded-messages.ts'
+import { type PageRead, readPage } from './page-read.ts'
+import { type OwnReplacements, type Reach, Replacements } from './replacements.ts'
+import type { KeptMessage, StoredMessage } from './stored-message.ts'
 
 export interface PageOptions {
-  /** How many at most; 100 unless told. */
+  /** The largest number of messages, up to 1000. Defaults to 100. */
   readonly limit?: number
-  /** Only messages before, or behind, the one with this id. */
+  /** Only messages before the one with this id. */
   readonly before?: string
+  /** Only messages after the one with this id. */
   readonly after?: string
-  /** Only messages of this depth or a greater one, read from there on. */
+  /** Only messages of this depth or a greater one, from the first of them. */
   readonly depth?: number
-  /** From which end; the newest messages unless told, or unless `after` or `depth` is given. */
+  /** From which end to read. Defaults to the end, or to the start if `after` or `depth` is given. */
   readonly from?: 'start' | 'end'
-  /** Also those that archives hold. */
+  /** Whether to include messages that archives hold. Defaults to false. */
   readonly archived?: boolean
-  /** Of the branch that ends with this message, instead of the current one. */
+  /** The message that ends the branch to read. Defaults to the head. */
   readonly branch?: string
 }
 
-export interface Page {
+export interface Page<M extends object = Message> {
   /** Oldest first. */
-  readonly messages: readonly StoredMessage[]
+  readonly messages: readonly StoredMessage<M>[]
   /** Whether there are more in the direction of reading. */
   readonly more: boolean
   /**
@@ -80,15 +87,22 @@ export interface Newest {
   /** Position of the last record of this session that replaced it. */
   readonly prior: number | null
   readonly erased: boolean
+  /** What cannot be read and may have changed it. */
+  readonly damage: readonly DamagedPlace[]
 }
 
-interface Cut {
-  readonly depth: number
-  readonly found: Found
-  /** In this session's own journal; -1 if it is inherited. */
+/** A replacement that cannot be read. */
+interface Lost {
+  readonly session: string
   readonly position: number
-  /** Whether a piece is the one that holds the message at which to cut. */
-  readonly holds: (piece: Stretch) => boolean
+}
+
+/** The options of a page that a caller asks for. */
+export function checkPage({ limit, before, after, depth, from, branch }: PageOptions): void {
+  if (limit !== undefined) checkLimit(limit, LIMITS.pageMessages)
+  if (depth !== undefined) checkCount('`depth`', depth, Number.MAX_SAFE_INTEGER)
+  if (from !== undefined) checkChoice('from', from, ['start', 'end'])
+  checkTexts({ before, after, branch })
 }
 
 export class Transcript {
@@ -99,18 +113,18 @@ export class Transcript {
   readonly #damage: BranchDamage
   readonly #reader: BranchReader
 
-  /** `seen`: what was read of this session's own journal just now. */
-  constructor(parts: StoreParts, session: string, state: SessionState, seen?: Seen) {
+  /** `loaded`: what was read of this session's own journal just now. */
+  constructor(parts: SpaceParts, session: string, state: SessionState, loaded?: LoadedMessages) {
     this.#session = session
     this.#state = state
     this.#journals = new Journals(parts, session)
     this.#replacements = new Replacements(this.#journals, session, state)
     this.#damage = new BranchDamage(this.#journals, session, state)
-    this.#reader = new BranchReader(this.#journals, session, state, seen)
+    this.#reader = new BranchReader(this.#journals, session, state, loaded)
   }
 
   /** `openEnd`: messages may have followed the newest one. False for a view that ends where somebody has put the end. */
-  async page(options: PageOptions, { openEnd = true }: { readonly openEnd?: boolean } = {}): Promise<Page> {
+  async page(options: PageOptions, { openEnd = true }: { readonly openEnd?: boolean } = {}): Promise<Page<JsonObject>> {
     const { limit = 100, before, after, depth } = options
     const forward = (options.from ?? (after === undefined && depth === undefined ? 'end' : 'start')) === 'start'
     const end = options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point
@@ -127,7 +141,7 @@ export class Transcript {
       covered.high = upper.position
     }
     if (lower !== undefined) {
-      pieces = cutBehind(pieces, lower)
+      pieces = cutAfter(pieces, lower)
       covered.low = lower.position
     }
     if (depth !== undefined) {
@@ -136,7 +150,7 @@ export class Transcript {
     }
     const read = await readPage(forward ? this.#reader.forward(pieces) : this.#reader.backward(pieces), limit)
     if (read.more && read.messages.length > 0) covered[forward ? 'high' : 'low'] = positionOf(read.messages.at(-1) as Placed)
-    const lost: { session: string; position: number }[] = []
+    const lost: Lost[] = []
     const ordered = forward ? read.messages : read.messages.reverse()
     const messages = await this.#replacements.shown(ordered, (session, position) => lost.push({ session, position }))
     const places = await this.#damage.places(read.gaps, [covered.low, covered.high])
@@ -169,7 +183,7 @@ export class Transcript {
   }
 
   /** Messages of some stretches, the newest first. Gaps between them are given to `onGap` as they are met. */
-  async *newestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage> {
+  async *newestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<KeptMessage> {
     for await (const { stored } of this.newestPlaced(stretches, onGap)) yield stored
   }
 
@@ -178,21 +192,29 @@ export class Transcript {
     for await (const placed of this.#reader.backward(stretches.flatMap((stretch) => this.#reader.pieces(stretch)))) {
       if (!isPlaced(placed)) onGap?.(placed)
       else if (this.#state.replaced === 0) yield placed
-      else yield { ...placed, stored: (await this.#replacements.shown([placed]))[0] as StoredMessage }
+      else yield { ...placed, stored: (await this.#replacements.shown([placed]))[0] as KeptMessage }
     }
   }
 
   /** The same, oldest first. */
-  async *oldestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage> {
+  async *oldestFirst(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<KeptMessage> {
     for await (const several of this.inOrder(stretches, onGap)) yield* several
   }
 
   /** The same, those of one record at a time. */
-  async *inOrder(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<StoredMessage[]> {
+  async *inOrder(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<KeptMessage[]> {
     for await (const several of this.#reader.records(stretches.flatMap((stretch) => this.#reader.pieces(stretch)))) {
       if (isGap(several)) onGap?.(several)
       else yield await this.#replacements.shown(several)
     }
+  }
+
+  /** A page of the messages of some stretches in the order of their depths, from a depth on. */
+  async pageOf(stretches: readonly Stretch[], limit: number, depth?: number): Promise<PageRead<KeptMessage>> {
+    const inOrder = stretches.toSorted((a, b) => a.from - b.from).flatMap((stretch) => this.#reader.pieces(stretch))
+    const pieces = depth === undefined ? inOrder : await this.#fromDepth(inOrder, depth)
+    const read = await readPage(this.#reader.forward(pieces), limit)
+    return { ...read, messages: await this.#replacements.shown(read.messages) }
   }
 
   /** Where on the branch the messages of an archive stand. */
@@ -213,11 +235,9 @@ export class Transcript {
   }
 
   /** One message by its id, on whatever branch; undefined if there is none. */
-  async message(id: string): Promise<StoredMessage | undefined> {
+  async message(id: string): Promise<KeptMessage | undefined> {
     const located = await this.locate(id)
-    if (located === undefined) return undefined
-    const [message] = await this.#replacements.shown([{ ...located, stored: this.#stored(located) }])
-    return message
+    return located === undefined ? undefined : this.#content(located)
   }
 
   /** The record that holds a message, as it stands in its journal. Of one that a fork inherits, no messages behind those that it has. */
@@ -231,24 +251,42 @@ export class Transcript {
   }
 
   /** Every content that a message has had, the first one first. */
-  async revisions(id: string): Promise<StoredMessage[]> {
+  async revisions(id: string): Promise<KeptMessage[]> {
     const located = await this.locate(id)
     if (located === undefined) return []
     const original = this.#stored(located)
-    const later = await this.#replacements.all(id, located.place)
+    const lost: Lost[] = []
+    const later = await this.#replacements.all(id, located.place, (session, position) => lost.push({ session, position }))
     const last = later.at(-1)
     if (last?.erased === true) return [{ ...original, at: last.record.at, replaced: true, erased: true, message: last.message }]
-    return [original, ...later.map(({ record, message }) => ({ ...original, at: record.at, replaced: true, message }))]
+    const all = [original, ...later.map(({ record, message }) => ({ ...original, at: record.at, replaced: true, message }))]
+    const damage = await this.#openDamage(lost, this.#replacements.reach(originOf(located)))
+    return [...all.slice(0, -1), withDamage(all.at(-1) as KeptMessage, damage)]
   }
 
   /** The newest content of a message, and the last record of this session that replaced it: what a replacement has to name. */
   async newest(id: string): Promise<Newest | undefined> {
     const located = await this.locate(id)
     if (located === undefined) return undefined
+    const { message, erased = false, damage = [] } = await this.#content(located)
+    return { located, message, prior: await this.#replacements.lastOwn(id), erased, damage }
+  }
+
+  /** The content of a message, with what may have changed it and cannot be read. An erasure is the last thing that happens to one. */
+  async #content(located: Located): Promise<KeptMessage> {
     const stored = this.#stored(located)
-    const [shown] = await this.#replacements.shown([{ ...located, stored }])
-    const { message, erased = false } = shown ?? stored
-    return { located, message, prior: await this.#replacements.lastOwn(id), erased }
+    const lost: Lost[] = []
+    const [shown = stored] = await this.#replacements.shown([{ ...located, stored }], (session, position) =>
+      lost.push({ session, position }),
+    )
+    if (shown.erased === true || (lost.length === 0 && !this.#damage.mayLack)) return shown
+    return withDamage(shown, await this.#openDamage(lost, await this.#replacements.reachOfNext(located.id, originOf(located))))
+  }
+
+  /** Replacements that cannot be read, and what was lost where others can be; nothing that was accepted. */
+  async #openDamage(lost: readonly Lost[], reach: readonly Reach[]): Promise<DamagedPlace[]> {
+    const known = lost.length === 0 ? [] : (await this.#damage.records(lost)).filter(({ accepted }) => accepted !== true)
+    return withoutRepeated([...known, ...(await this.#damage.openLosses(reach))])
   }
 
   /** What this session itself has replaced a message with, and whether it has erased it. */
@@ -284,7 +322,7 @@ export class Transcript {
     const located = await this.locate(id)
     if (located !== undefined) return located
     const damaged = await this.whyUnknown(id)
-    throw damaged ?? new HoldfastError('NOT_FOUND', `There is no message "${id}" in this session.`, { details: { message_id: id } })
+    throw damaged ?? noMessage(id)
   }
 
   async #locatedAt(id: string, journal: string, entry: KeyEntry, place: number): Promise<Located> {
@@ -319,7 +357,7 @@ export class Transcript {
     const newer = located !== undefined && located.run !== PAST && located.found.at >= Number.parseInt(this.#state.version, 10)
     if (located === undefined || newer || !isOn(branch, located.run, located.depth)) {
       throw new HoldfastError('NOT_FOUND', `There is no message "${id}" on the current branch of this session.`, {
-        details: { message_id: id },
+        details: { reason: 'no message', message_id: id },
       })
     }
     const { journal, depth, found, point } = located
@@ -341,34 +379,22 @@ export class Transcript {
     return [{ ...first, first: begin, from: Math.max(first.from, depth - 1) }, ...rest]
   }
 
-  #stored({ found, index, run, depth }: Located): StoredMessage {
+  #stored({ found, index, run, depth }: Located): KeptMessage {
     return this.#reader.storedAt(found, index, run, depth)
   }
+}
+
+function originOf({ journal, place, found }: Located): Parameters<Replacements['reach']>[0] {
+  return { journal, place, position: found.at }
+}
+
+function withDamage(message: KeptMessage, damage: readonly DamagedPlace[]): KeptMessage {
+  return damage.length === 0 ? message : { ...message, damage }
 }
 
 /** The position of a message in this session's own journal; -1 if it is inherited. */
 function positionOf({ point }: Placed): number {
   return point.at?.[0] ?? -1
-}
-
-/**
- * So many messages, and the gaps between them. A gap after the last of them belongs to the next page, which begins there; if there is no
- * further message, it belongs to this one.
- */
-async function readPage(items: AsyncIterable<Placed | Gap>, limit: number): Promise<{ messages: Placed[]; gaps: Gap[]; more: boolean }> {
-  const messages: Placed[] = []
-  const gaps: Gap[] = []
-  let waiting: Gap[] = []
-  for await (const item of items) {
-    if (!isPlaced(item)) waiting.push(item)
-    else if (messages.length === limit) return { messages, gaps, more: true }
-    else {
-      messages.push(item)
-      gaps.push(...waiting)
-      waiting = []
-    }
-  }
-  return { messages, gaps: [...gaps, ...waiting], more: false }
 }
 
 /** A record may hold the key of an operation as well as those of messages. */
@@ -382,26 +408,4 @@ function isInherited(piece: Past, found: Found, entry: KeyEntry, key: KeyHash): 
   const { messages, n } = appendedIn(found)
   const depth = n + (isMessageKey(found, entry, key) ? entry.index : messages.length - 1) + 1
   return depth > piece.from && depth <= piece.to
-}
-
-/** On one branch, a depth names one message. The positions spare reading what lies on the other side of it. */
-function cutBefore(pieces: readonly Piece[], { depth, found, holds }: Cut): Piece[] {
-  return pieces
-    .map((piece) => ({
-      ...piece,
-      to: Math.min(piece.to, depth - 1),
-      last: holds(piece) ? Math.min(piece.last, found.at) : piece.last,
-      noticed: piece.noticed?.filter(({ position }) => !holds(piece) || position < found.at),
-    }))
-    .filter(({ from, to }) => from < to)
-}
-
-function cutBehind<T extends Stretch>(stretches: readonly T[], { depth, found, holds }: Cut): T[] {
-  return stretches
-    .map((stretch) => ({
-      ...stretch,
-      from: Math.max(stretch.from, depth),
-      first: holds(stretch) ? Math.max(stretch.first, found.at) : stretch.first,
-    }))
-    .filter(({ from, to }) => from < to)
 }

@@ -1,10 +1,11 @@
 /** The window of a session: reads what may be part of it, newest first, and never more than the budget can hold. */
-import { convert, type Format } from '../../message/formats.ts'
+import { convert, FORMATS } from '../../message/formats.ts'
 import { viewOf } from '../../message/message.ts'
+import type { Format, FormatMessages, Message } from '../../message/shapes.ts'
 import { estimateTokens } from '../../message/tokens.ts'
 import type { JsonObject } from '../../record/record.ts'
 import { archivedOf, branchTo, count, isWhole, merged, PAST, without } from '../../session/branch.ts'
-import { checkCount } from '../../session/check.ts'
+import { checkCount, checkTexts, invalid, shown } from '../../session/check.ts'
 import { withoutRepeated } from '../../session/damaged-places.ts'
 import type { Archive, SessionState, Stretch } from '../../session/state.ts'
 import { assemble, type LeftOut, type Recalled, type Summary } from '../../window/assemble.ts'
@@ -13,27 +14,28 @@ import type { Item, Shown } from '../../window/units.ts'
 import type { DamagedPlace } from '../damage/damage.ts'
 import { archiveInfo } from '../tasks.ts'
 import type { Gap } from './depth-gaps.ts'
-import type { StoredMessage } from './stored-message.ts'
+import type { KeptMessage } from './stored-message.ts'
 import type { Transcript } from './transcript.ts'
 
-export interface WindowOptions {
-  /** In tokens; 128,000 unless told. */
+export interface WindowOptions<F extends Format | undefined = Format | undefined> {
+  /** The largest number of tokens. Defaults to 128,000. */
   readonly budget?: number
-  /** The shape of the messages; as they were appended unless told. */
-  readonly format?: Format
-  /** Adds the memories and past messages that match, within a share of the budget. */
+  /** The shape of the messages. Defaults to the messages as you appended them. */
+  readonly format?: F
+  /** Words: adds the memories and older messages that match, within a part of the budget. Defaults to none. */
   readonly recall?: string
-  /** Counts the tokens of a text; an estimate unless told. */
+  /** Counts the tokens of a text. Defaults to an estimate. */
   readonly countTokens?: (text: string) => number
 }
 
-export interface Window {
+export interface Window<M extends object = Message> {
   /** The newest summary of what came before; null if there is none, or no room for it. */
   readonly overview: string | null
   /** One line for each older archive that there was room for, oldest first. */
   readonly abstracts: readonly { readonly archive: number; readonly abstract: string }[]
   readonly recalled: readonly Recalled[]
-  readonly messages: readonly JsonObject[]
+  /** The messages to send, oldest first: in the shape of the format, or as they were appended. The array is yours. */
+  readonly messages: M[]
   /** Which message each of them is, and when it was appended; null for one that was made up. None with a `format`: shapes may merge. */
   readonly origins: readonly ({ readonly id: string; readonly at: string } | null)[]
   readonly tokens: number
@@ -67,9 +69,12 @@ export async function windowOf(
   state: SessionState,
   transcript: Transcript,
   recallFrom: (query: string, archives: readonly Archive[]) => Promise<readonly Recalled[]>,
-  { budget = 128_000, format, recall, countTokens = estimateTokens }: WindowOptions,
-): Promise<Window> {
+  { budget = 128_000, format, recall, countTokens: counter }: WindowOptions,
+): Promise<Window<JsonObject | FormatMessages[Format]>> {
+  const countTokens = counter === undefined ? estimateTokens : checkedCounter(counter)
+  checkTexts({ recall })
   checkCount('The budget', budget, Number.MAX_SAFE_INTEGER)
+  if (format !== undefined && !FORMATS.includes(format)) throw invalid(`The format must be one of ${FORMATS.join(', ')}.`)
   const branch = branchTo(state, state.head)
   const summarised = state.archives.filter((archive) => archive.status === 'completed' && (!state.cut || isWhole(archive, branch)))
   const summaries = await summariesOf(session, summarised, transcript)
@@ -107,6 +112,15 @@ export async function windowOf(
       activeTokens: window.messageTokens,
       archiveTokens: window.tokens - window.messageTokens,
     },
+  }
+}
+
+/** A count that is no number would let any number of messages into the window. */
+function checkedCounter(countTokens: (text: string) => unknown): (text: string) => number {
+  return (text) => {
+    const tokens = countTokens(text)
+    if (typeof tokens === 'number' && tokens >= 0 && Number.isFinite(tokens)) return tokens
+    throw invalid(`\`countTokens\` must return a number from 0 on, and not a promise; it returned ${shown(tokens)}.`)
   }
 }
 
@@ -157,8 +171,8 @@ async function summariesOf(
   let older = archives.length
   while (overview === undefined && older > 0) {
     const archive = archives[--older] as Archive
-    const remembered = known.get(archive)
-    const summary = remembered?.overview === undefined ? await summaryOf(session, archive, transcript) : remembered
+    const cached = known.get(archive)
+    const summary = cached?.overview === undefined ? await summaryOf(session, archive, transcript) : cached
     if (summary === undefined) {
       all.delete(archive.number)
       continue
@@ -264,6 +278,6 @@ async function leadingOf(
   return { item: undefined, archive: null, gaps }
 }
 
-function itemOf({ id, at, message }: StoredMessage, countTokens: (text: string) => number): Item {
+function itemOf({ id, at, message }: KeptMessage, countTokens: (text: string) => number): Item {
   return { id, at, message, view: viewOf(message), tokens: countTokens(JSON.stringify(message)) }
 }

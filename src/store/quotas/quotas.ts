@@ -10,7 +10,8 @@ import { HoldfastError } from '../../errors.ts'
 import { checkId, invalid } from '../../session/check.ts'
 import { Handle } from '../handle.ts'
 import { putEntries, readEntries } from '../messages/entries.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
+import { requireQuotaFields } from '../policy-fields.ts'
 import { statsOf } from '../stats.ts'
 import type { Quota, QuotaOf, QuotaPort, QuotaRefused, QuotaUsage, Wanted } from './quota-port.ts'
 import { isMuch, Tally } from './tally.ts'
@@ -20,7 +21,6 @@ const CHANNEL = 'quotas'
 const REFRESH_MS = 500
 const USAGE_MS = 2000
 const NOTHING: QuotaUsage = { sessions: 0, bytes: 0 }
-const FIELDS = ['sessions', 'bytes', 'messagesPerMinute'] as const
 
 interface Usage extends QuotaUsage {
   readonly atMs: number
@@ -29,7 +29,7 @@ interface Usage extends QuotaUsage {
 }
 
 export class Quotas implements QuotaPort {
-  readonly #parts: StoreParts
+  readonly #parts: SessionParts
   readonly #refused: QuotaRefused
   readonly #tally: Tally
   readonly #usage = new Map<string, Usage>()
@@ -38,7 +38,7 @@ export class Quotas implements QuotaPort {
   #version = ''
   #lookedMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: StoreParts, refused: QuotaRefused = () => undefined) {
+  constructor(parts: SessionParts, refused: QuotaRefused = () => undefined) {
     this.#parts = parts
     this.#refused = refused
     this.#tally = new Tally(parts)
@@ -226,9 +226,9 @@ function nameOf(of: QuotaOf): string {
 }
 
 function checkQuota(quota: Quota): Quota {
-  for (const field of Object.keys(quota)) {
-    const value = quota[field as keyof Quota]
-    if (!(FIELDS as readonly string[]).includes(field)) throw invalid(`A quota has ${FIELDS.join(', ')}; got "${field}".`)
+  for (const [field, value] of Object.entries<number | undefined>(
+    requireQuotaFields(quota) as Readonly<Record<string, number | undefined>>,
+  )) {
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 0)) throw invalid(`The quota of ${field} must be a whole number.`)
   }
   return Object.fromEntries(Object.entries(quota).filter(([, value]) => value !== undefined)) as Quota

@@ -9,7 +9,7 @@ import { STORE_SPACE } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { Handle } from '../handle.ts'
 import { putEntries, readEntry } from '../messages/entries.ts'
-import type { StoreParts } from '../parts.ts'
+import type { SessionParts } from '../parts.ts'
 
 export interface Added {
   readonly sessions: number
@@ -35,11 +35,11 @@ interface Known {
 }
 
 export class Tally {
-  readonly #parts: StoreParts
+  readonly #parts: SessionParts
   readonly #known = new Map<string, Known>()
   readonly #settling = new Map<string, Promise<Known>>()
 
-  constructor(parts: StoreParts) {
+  constructor(parts: SessionParts) {
     this.#parts = parts
   }
 

@@ -6,18 +6,22 @@ import { hash } from 'node:crypto'
 import { STORE_SPACE } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { lossError } from '../../journal/loss.ts'
+import type { Message } from '../../message/shapes.ts'
+import type { JsonObject } from '../../record/record.ts'
+import { checkId, checkTime, invalid } from '../../session/check.ts'
 import * as decide from '../../session/decide.ts'
 import { Handle, type WriteOptions, type Written, written } from '../handle.ts'
 import { fingerprintKey, redactorToRead } from '../keys/fingerprint-key.ts'
 import { putEntries, readEntry } from '../messages/entries.ts'
-import { type Page, type PageOptions, Transcript } from '../messages/transcript.ts'
-import type { StoreParts } from '../parts.ts'
+import { checkPage, type Page, type PageOptions, Transcript } from '../messages/transcript.ts'
+import type { SessionParts, StoreParts } from '../parts.ts'
 
 export interface ShareOptions extends WriteOptions {
+  /** When the token expires. Defaults to never. */
   readonly expiresAt?: Date
-  /** Instead of one that is made, so that a call can be repeated: 256 bits that nobody can guess. */
+  /** A token of your own with 256 random bits, so that you can repeat the call. Defaults to a new one. */
   readonly token?: string
-  /** Takes keys, tokens and passwords of known forms out of what it shows. */
+  /** Removes keys, tokens and passwords of known forms from what the holder reads. Defaults to false. */
   readonly redact?: boolean
 }
 
@@ -27,21 +31,22 @@ export interface Shared extends Written {
 }
 
 /** What the holder of a token sees. */
-export interface SharedView {
+export interface SharedView<M extends object = Message> {
   readonly title: string | null
   readonly grantedAt: string
   readonly expiresAt: string | null
   readonly messageCount: number
-  readonly page: Page
+  readonly page: Page<M>
   /** Whose it is, for whoever keeps an account of who has read what; not for the reader. @internal */
   readonly of?: { readonly space: string; readonly session: string; readonly share: string }
 }
 
 const INDEX = 'shares'
 
-export async function share(handle: Handle, options: ShareOptions): Promise<Shared> {
+export async function share(handle: Handle<StoreParts>, options: ShareOptions): Promise<Shared> {
   const { ids, clock, space } = handle.parts
-  const token = options.token ?? ids.hex(64)
+  if (options.expiresAt !== undefined) checkTime('expiresAt', options.expiresAt)
+  const token = options.token === undefined ? ids.hex(64) : checkId('`token`', options.token)
   const digest = digestOf(token)
   const id = options.token === undefined ? ids.next(clock.now()) : digestOf(`id of ${token}`).slice(0, 32)
   const expiresAt = options.expiresAt?.toISOString() ?? null
@@ -59,7 +64,9 @@ export async function share(handle: Handle, options: ShareOptions): Promise<Shar
 }
 
 /** What a token opens; NOT_FOUND if it opens nothing, or nothing any longer; DAMAGED if the session lost what would show that. */
-export async function readShared(parts: StoreParts, token: string, options: PageOptions): Promise<SharedView> {
+export async function readShared(parts: StoreParts, token: string, options: PageOptions): Promise<SharedView<JsonObject>> {
+  if (typeof token !== 'string') throw invalid(`Give the token of a share as a text; got a value of type ${typeof token}.`)
+  checkPage(options)
   const digest = digestOf(token)
   const place = await placeOf(parts, digest)
   if (place === undefined) throw noShare()
@@ -86,13 +93,13 @@ export async function readShared(parts: StoreParts, token: string, options: Page
   return { ...view, title: clean(view.title), page: { ...page, messages } }
 }
 
-async function placeOf(parts: StoreParts, digest: string): Promise<{ space: string; session: string } | undefined> {
+async function placeOf(parts: SessionParts, digest: string): Promise<{ space: string; session: string } | undefined> {
   const index = indexOf(parts)
   if ((await index.state()).status !== 'live') return undefined
   return (await readEntry(index, INDEX, digest))?.value as { space: string; session: string } | undefined
 }
 
-function indexOf(parts: StoreParts): Handle {
+function indexOf(parts: SessionParts): Handle {
   return new Handle({ ...parts, space: STORE_SPACE }, INDEX)
 }
 
@@ -101,5 +108,11 @@ function digestOf(token: string): string {
 }
 
 function noShare(): HoldfastError {
-  return new HoldfastError('NOT_FOUND', 'There is no such share: it was revoked, it has expired, or it never was.')
+  return new HoldfastError(
+    'NOT_FOUND',
+    'There is no such share: it was revoked, it has expired, or it never existed. Ask for another one.',
+    {
+      details: { reason: 'no share' },
+    },
+  )
 }

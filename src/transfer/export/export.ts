@@ -1,7 +1,6 @@
 /** Exporting: sessions as text, for other programs, for people, and for another store. */
 
 import { idOf } from '../../engine/session-id-of.ts'
-import { HoldfastError } from '../../errors.ts'
 import { endLine, lineOf } from '../../formats/holdfast.ts'
 import type { Item } from '../../formats/item.ts'
 import { HTML_END, htmlArchive, htmlHead, htmlMessage, htmlStart } from '../../formats/render/html.ts'
@@ -10,29 +9,29 @@ import { convert } from '../../message/formats.ts'
 import { viewOf } from '../../message/message.ts'
 import type { Redact } from '../../message/redact.ts'
 import { isDamaged } from '../../record/damage.ts'
-import { LIMITS } from '../../record/limits.ts'
 import type { Json, JsonObject } from '../../record/record.ts'
+import { checkChoice, checkId } from '../../session/check.ts'
 import { type DamagedPlace, knownPlaces } from '../../store/damage/damage.ts'
-import type { TreeNode } from '../../store/family.ts'
 import { Handle } from '../../store/handle.ts'
 import { redactorToRead } from '../../store/keys/fingerprint-key.ts'
-import type { StoredMessage } from '../../store/messages/stored-message.ts'
-import type { StoreParts } from '../../store/parts.ts'
+import type { SessionParts, StoreParts } from '../../store/parts.ts'
 import { Session } from '../../store/session.ts'
-import type { Store } from '../../store/store.ts'
+import { partsOf, type Store } from '../../store/store.ts'
+import type { TreeNode, TreePage } from '../../store/tree.ts'
+import { allMessages } from '../all-messages.ts'
 import { ItemReader } from './items.ts'
 
 export const EXPORT_FORMATS = ['jsonl', 'markdown', 'html', 'openai', 'anthropic'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 export interface ExportOptions {
-  /** One session; all of them unless told. */
+  /** The session to export. Defaults to all. */
   readonly session?: string
-  /** With the forks and children of that session, and theirs. */
+  /** Whether to include the forks and children of that session, and theirs. Defaults to false. */
   readonly tree?: boolean
-  /** `jsonl` unless told: it has everything, and can be imported again. */
+  /** Defaults to `jsonl`, which has everything and can be imported again. */
   readonly format?: ExportFormat
-  /** Takes keys and passwords out of texts, as far as they look like such. */
+  /** Removes keys, tokens and passwords of known forms. Defaults to false. */
   readonly redact?: boolean
   /**
    * Called with each session once it is written, and the places of it that could not be read: the same ones in every format. An export of all
@@ -44,15 +43,18 @@ export interface ExportOptions {
 /**
  * Exports sessions as text, in pieces: for another store, for other programs, or for people.
  *
- * @example for await (const piece of exportFrom(store, { session: 'support-42', format: 'markdown' })) process.stdout.write(piece)
- * @throws HoldfastError NOT_FOUND if there is no such session; INVALID_ARGUMENT if there is no such format.
+ * @param options `session` defaults to all sessions. `format` defaults to `jsonl`, which you can import again. `tree` and `redact` default to false.
+ * @returns The text, in pieces.
+ * @throws HoldfastError NOT_FOUND when there is no such session.
+ * @throws HoldfastError INVALID_ARGUMENT when there is no such format.
+ * @example
+ * for await (const piece of exportFrom(store, { session: 'support-42', format: 'markdown' })) process.stdout.write(piece)
  */
 export async function* exportFrom(store: Store, options: ExportOptions = {}): AsyncGenerator<string> {
-  const { parts } = store
+  const parts = partsOf(store, '`store.export()`')
   const { format = 'jsonl' } = options
-  if (!EXPORT_FORMATS.includes(format)) {
-    throw new HoldfastError('INVALID_ARGUMENT', `There is no format "${format}". There are ${EXPORT_FORMATS.join(', ')}.`)
-  }
+  checkChoice('format', format, EXPORT_FORMATS)
+  if (options.session !== undefined) checkId('The id of a session', options.session)
   const sessions = await chosen(parts, options)
   const clean = options.redact === true ? await redactorToRead(parts) : <T extends Json>(value: T): T => value
   if (format === 'html') yield htmlStart(options.session ?? 'Sessions')
@@ -65,7 +67,7 @@ export async function* exportFrom(store: Store, options: ExportOptions = {}): As
 
 /** Ids, each behind the one that it comes from. */
 async function chosen(parts: StoreParts, { session, tree = false, onSession }: ExportOptions): Promise<string[]> {
-  if (session !== undefined) return tree ? idsIn(await new Session(parts, session).tree()) : [session]
+  if (session !== undefined) return tree ? treeIds(new Session(parts, session)) : [session]
   const parents = new Map<string, string | undefined>()
   for await (const name of parts.engine.names(parts.space)) {
     const { replica } = parts.replicas.once(name)
@@ -85,6 +87,17 @@ async function chosen(parts: StoreParts, { session, tree = false, onSession }: E
   }
   for (const id of [...parents.keys()].sort()) add(id)
   return [...ordered]
+}
+
+/** The sessions of a tree, but for the deleted ones. */
+async function treeIds(root: Session): Promise<string[]> {
+  const ids = new Set<string>()
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: TreePage = await root.tree({ cursor })
+    for (const id of idsIn(page)) ids.add(id)
+    cursor = page.cursor
+  }
+  return [...ids]
 }
 
 function idsIn({ session, status, children }: TreeNode): string[] {
@@ -127,11 +140,11 @@ async function* asPage(
   options: ExportOptions,
   clean: Redact,
 ): AsyncGenerator<string> {
-  const session = new Session(parts, exported)
+  const session = new Session<JsonObject>(parts, exported)
   const info = await session.info()
   if (format === 'openai' || format === 'anthropic') {
     const messages: JsonObject[] = []
-    for await (const { message } of all(session)) messages.push(clean(message))
+    for await (const { message } of allMessages((page) => session.messages(page))) messages.push(clean(message))
     yield `${JSON.stringify({
       messages: convert(
         format,
@@ -145,7 +158,7 @@ async function* asPage(
     yield head({ session: id, title: clean(title), createdAt, updatedAt, messageCount })
     const overviews = new Map((await session.archives()).map(({ number, overview }) => [number, overview]))
     let last: number | null = null
-    for await (const stored of all(session)) {
+    for await (const stored of allMessages((page) => session.messages(page))) {
       const overview: string | null | undefined = stored.archive === null || stored.archive === last ? null : overviews.get(stored.archive)
       if (stored.archive !== null && overview) yield archive(stored.archive, clean(overview))
       last = stored.archive
@@ -157,16 +170,6 @@ async function* asPage(
 }
 
 /** All damage of a session: its journal is read for it, as records that are no messages may be lost too. */
-async function damageOf(parts: StoreParts, session: string): Promise<DamagedPlace[]> {
+async function damageOf(parts: SessionParts, session: string): Promise<DamagedPlace[]> {
   return (await new Handle(parts, session).transcript()).allDamage()
-}
-
-async function* all(session: Session): AsyncGenerator<StoredMessage> {
-  for (let after: string | undefined; ; ) {
-    const where = after === undefined ? { from: 'start' as const } : { after }
-    const { messages, more } = await session.messages({ ...where, archived: true, limit: LIMITS.pageMessages })
-    yield* messages
-    after = messages.at(-1)?.id
-    if (!more || after === undefined) return
-  }
 }

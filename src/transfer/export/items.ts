@@ -29,12 +29,12 @@ import {
 import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
 import { Handle } from '../../store/handle.ts'
 import { Transcript } from '../../store/messages/transcript.ts'
-import type { StoreParts } from '../../store/parts.ts'
+import type { SessionParts } from '../../store/parts.ts'
 
 const DESCRIPTION = ['title', 'tags', 'owner', 'workspace', 'metadata', 'policies'] as const
 
 export class ItemReader {
-  readonly #parts: StoreParts
+  readonly #parts: SessionParts
   readonly #handle: Handle
   /** The sessions that are exported with this one. */
   readonly #included: ReadonlySet<string>
@@ -43,7 +43,7 @@ export class ItemReader {
   #transcript!: Transcript
   #records!: Records
 
-  constructor(parts: StoreParts, session: string, included: ReadonlySet<string>) {
+  constructor(parts: SessionParts, session: string, included: ReadonlySet<string>) {
     this.#parts = parts
     this.#handle = new Handle(parts, session)
     this.#included = included

@@ -11,13 +11,17 @@ import type { Outcome } from '../../session/command.ts'
 import * as decide from '../../session/decide.ts'
 import { digestOf } from '../../session/json-text.ts'
 import type { MessagesAppended, MessageUsage, ModelCall } from '../../session/records.ts'
+import { isSameMessage } from '../../session/same-message.ts'
 import type { Point } from '../../session/state.ts'
 import { recordUsage } from '../../session/usage.ts'
 import type { Handle } from '../../store/handle.ts'
 import { admitAmount } from '../../store/messages/admission.ts'
 import { Chain } from '../../store/messages/chain.ts'
+import type { WriterParts } from '../../store/parts.ts'
+import type { ImportScope } from './import-scope.ts'
+import type { ImportTimes } from './import-times.ts'
 import { knownMessages } from './known-messages.ts'
-import type { Draft } from './report.ts'
+import type { ReportDraft } from './report.ts'
 
 export interface Batch {
   readonly messages: readonly ReadyMessage[]
@@ -35,16 +39,18 @@ export interface Batch {
 const UNDER_WAY = 6
 
 export class Batches {
-  readonly #handle: Handle
-  readonly #report: Draft
+  readonly #handle: Handle<WriterParts>
+  readonly #report: ReportDraft
+  readonly #times: ImportTimes
   /** What a fork inherits is looked up for each record; one at a time keeps them in order. */
   readonly #most: number
   #chain = new Chain()
   #underWay: { readonly batch: Batch; readonly outcome: Promise<Outcome | { readonly error: unknown }> }[] = []
 
-  constructor(handle: Handle, report: Draft, isFork: boolean) {
+  constructor({ report, times }: Pick<ImportScope, 'report' | 'times'>, handle: Handle<WriterParts>, isFork: boolean) {
     this.#handle = handle
     this.#report = report
+    this.#times = times
     this.#most = isFork ? 1 : UNDER_WAY
   }
 
@@ -69,14 +75,14 @@ export class Batches {
     const transcript = await this.#handle.transcript()
     if (exact === undefined) {
       const revisions = await transcript.revisions(id)
-      if (revisions.some(({ message }) => digestOf(message) === text.digest)) return false
+      if (revisions.some(({ message }) => isSameMessage(id, text, digestOf(message)))) return false
     }
     const newest = await transcript.newest(id)
     // What was erased here is not brought back.
     if (newest === undefined || newest.erased) return false
     const { message: content, prior, located } = newest
     const replacement = { target: id, message: text.value, old: digestOf(content), prior }
-    await this.#handle.submit({ born: located.born, at: at ?? undefined, ...exact }, (full) => decide.replace(full, replacement))
+    await this.#handle.submit({ born: located.born, at: this.#times.at(at), ...exact }, (full) => decide.replace(full, replacement))
     return true
   }
 
@@ -106,7 +112,7 @@ export class Batches {
       tokens: tokens ?? messages.reduce((sum, { text }) => sum + estimateTokens(text.text), 0),
       parent: parent?.point,
     }
-    return this.#handle.submit({ at: last ?? undefined, born: parent?.born }, (full) => link(decide.append(full, made)))
+    return this.#handle.submit({ at: this.#times.at(last), born: parent?.born }, (full) => link(decide.append(full, made)))
   }
 
   async #settle(): Promise<void> {
@@ -141,7 +147,10 @@ export class Batches {
       messages.map(({ id }) => id),
     )
     const fresh = messages.filter((_, index) => known[index] === undefined)
-    const changed = messages.filter(({ text }, index) => known[index] !== undefined && known[index]?.digest !== text.digest)
+    const changed = messages.filter(({ id, text }, index) => {
+      const entry = known[index]
+      return entry !== undefined && !isSameMessage(id, text, entry.digest)
+    })
     let replaced = 0
     for (const one of changed) if (await this.replace(one)) replaced++
     for (const one of usageOf(changed, messages, usage)) await this.recordUsage(changed[one.index] as ReadyMessage, one)
@@ -175,11 +184,8 @@ export function usageOf(
 }
 
 function isKnownInPart(error: unknown): boolean {
-  return (
-    error instanceof HoldfastError &&
-    error.code === 'CONFLICT' &&
-    ['part of the batch', 'other body'].includes(String(error.details.reason))
-  )
+  if (!(error instanceof HoldfastError) || error.code !== 'CONFLICT') return false
+  return error.details.reason === 'part of the batch' || error.details.reason === 'other body'
 }
 
 function bytesOf({ bytes, messages }: Batch): number {

@@ -33,8 +33,9 @@ export class EntryBuffer {
     this.#entries = []
     this.#bytes = 0
     if (entries.length === 0) return
+    const at = this.#scope.times.at(entries.findLast((entry) => entry.at !== undefined)?.at)
     const fresh = (await this.#fresh(entries)).map((entry) => this.#admitted(entry))
-    if (fresh.length > 0) await this.#put(fresh)
+    if (fresh.length > 0) await this.#put(fresh, at)
   }
 
   /** The entries that the session does not have, the first of each key. */
@@ -49,12 +50,12 @@ export class EntryBuffer {
   }
 
   /** If they cannot be put together, each is put alone: one that is too large for a record must not cost the others. */
-  async #put(entries: readonly Entry[]): Promise<void> {
+  async #put(entries: readonly Entry[], at: string | undefined): Promise<void> {
     try {
-      await this.#handle.submit({}, (full) => putEntries(full, entries))
+      await this.#handle.submit({ at }, (full) => putEntries(full, entries))
     } catch (error) {
       if (entries.length === 1) reportRefusal(this.#scope, error, `The record "${entries[0]?.key}"`)
-      else for (const entry of entries) await this.#put([entry])
+      else for (const entry of entries) await this.#put([entry], at)
     }
   }
 }

@@ -3,8 +3,9 @@ import { HoldfastError } from '../../errors.ts'
 import type { SessionItem } from '../../formats/item.ts'
 import { digest } from '../../formats/values.ts'
 import type { StoreParts } from '../../store/parts.ts'
+import type { ImportTimes } from './import-times.ts'
 import type { Ledger } from './ledger.ts'
-import type { Draft } from './report.ts'
+import type { ReportDraft } from './report.ts'
 
 export interface SessionImportOptions {
   readonly parts: StoreParts
@@ -19,7 +20,8 @@ export interface SessionImportOptions {
 export interface ImportScope extends SessionImportOptions {
   /** The item that begins the session. */
   readonly begin: SessionItem
-  readonly report: Draft
+  readonly report: ReportDraft
+  readonly times: ImportTimes
 }
 
 /** Whether the source is an export of Holdfast: then everything happens in the order and at the time that it says. */

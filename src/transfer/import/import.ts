@@ -7,21 +7,27 @@
  */
 import { HoldfastError } from '../../errors.ts'
 import { detect, IMPORTERS } from '../../formats/importers.ts'
-import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source } from '../../formats/item.ts'
+import { type DamageItem, type Importer, itemsIn, type SessionItem, type Source, type SourceFile } from '../../formats/item.ts'
 import { type Ready, readied } from '../../formats/ready.ts'
+import { invalid } from '../../session/check.ts'
 import { Handle } from '../../store/handle.ts'
 import type { StoreParts } from '../../store/parts.ts'
-import type { Store } from '../../store/store.ts'
+import { partsOf, type Store } from '../../store/store.ts'
 import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
+import { garbageIn, garbageReport, isGarbage } from './garbage.ts'
 import type { SessionImportOptions } from './import-scope.ts'
+import { journalFiles } from './journal-files.ts'
 import { Ledger } from './ledger.ts'
 import { firstSession } from './order.ts'
-import { Draft, type ImportedSession, type ImportOptions } from './report.ts'
+import { type ImportedSession, type ImportOptions, ReportDraft } from './report.ts'
 import { SessionImport } from './session-import.ts'
 import type { ReaderThread } from './threaded.ts'
 
 /** What is kept of damage until the source is done. */
 const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
+
+const UNKNOWN = 'No known format was recognised. If it has one, name it: `from`, or --from at the command line.'
+const NO_SOURCE = 'Give sources to import: what `sourcesAt(paths)` finds at a list of paths, or what `bytesSource` makes of bytes.'
 
 interface Known {
   readonly source: Source
@@ -29,28 +35,31 @@ interface Known {
 }
 
 /**
- * Imports the sessions of other programs, or of another store, from their bytes. Safe to repeat: what the store has is not changed. Returns a
- * report of each session.
+ * Imports sessions of other programs, or of another store. You can repeat it: what the store has is not changed.
  *
- * @example for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session, report.messages)
+ * @param sources What `sourcesAt`, `bytesSource` or `bytesSources` returns.
+ * @param options `from` defaults to the format that is recognised. `dryRun` defaults to false.
+ * @returns A report of each session. A source that cannot be read while it is imported has a report, too. `sourcesAt` throws for a path that it cannot find.
+ * @throws HoldfastError INVALID_ARGUMENT when there is no format `from`.
+ * @throws HoldfastError CLOSED when the store is closed.
+ * @throws HoldfastError NO_SPACE when the disk is full. What was written stays.
+ * @example
+ * for await (const report of importInto(store, sourcesAt(['./sessions']))) console.log(report.session, report.messages)
  */
 export async function* importInto(
   store: Store,
   sources: AsyncIterable<Source> | Iterable<Source>,
   options: ImportOptions = {},
 ): AsyncGenerator<ImportedSession> {
-  const run = new Run(store.parts, options)
+  const run = new Run(partsOf(store, '`store.importFile()`'), options)
+  if (typeof sources === 'string') throw invalid(NO_SOURCE)
   const known: Known[] = []
   for await (const source of sources) {
+    if (!Array.isArray((source as Partial<Source> | null)?.files)) throw invalid(NO_SOURCE)
     if (options.signal?.aborted === true) return
     try {
       const importer = await run.importerOf(source)
-      if (importer === undefined)
-        yield left(
-          source,
-          null,
-          'No known format was recognised. If it has one all the same, name it: `from`, or --from at the command line.',
-        )
+      if (importer === undefined) yield await run.leave(source)
       else known.push({ source, importer })
     } catch (error) {
       yield unreadable(source, error)
@@ -110,16 +119,27 @@ class Run {
     this.#parts = parts
     this.#options = options
     this.#ledger = new Ledger(parts)
-    this.#importers = [...(options.importers ?? []), ...IMPORTERS]
+    this.#importers = [...(options.importers ?? []), journalFiles, ...IMPORTERS]
   }
 
   async importerOf(source: Source): Promise<Importer | undefined> {
     const { from = 'auto' } = this.#options
     if (from === 'auto') return detect(source, this.#importers)
-    const importer = this.#importers.find(({ name }) => name === from)
-    if (importer !== undefined) return importer
-    const names = this.#importers.map(({ name }) => name).join(', ')
+    for (const importer of this.#importers) {
+      // Two importers have the name of Holdfast: that of its journals, and that of its exports.
+      const isMeant = importer.name === from && (importer !== journalFiles || (await detect(source, [importer])) !== undefined)
+      if (isMeant) return importer
+    }
+    const names = [...new Set(this.#importers.map(({ name }) => name))].join(', ')
     throw new HoldfastError('INVALID_ARGUMENT', `There is no importer "${from}". There are auto, ${names}.`)
+  }
+
+  /** A source of no known format. If nothing in it can be read, its bytes are kept. */
+  async leave(source: Source): Promise<ImportedSession> {
+    if (!(await isGarbage(source))) return left(source, null, UNKNOWN)
+    const [file] = source.files as [SourceFile]
+    if (this.#options.dryRun !== true) await this.#ledger.quarantine(source, await garbageIn(file, KEPT_DAMAGE_BYTES))
+    return garbageReport(source)
   }
 
   /** A thread of its own reads what is so large that starting one pays. Sources that were not compiled cannot be run by one. */
@@ -143,7 +163,8 @@ class Run {
   /** Whether the session that this one comes from is still among those that wait. */
   async mustWait(one: Known, waiting: readonly Known[]): Promise<boolean> {
     if (waiting.length < 2) return false
-    const first = await firstSession(one.importer, one.source)
+    // What is wrong with it is reported when its turn comes.
+    const first = await firstSession(one.importer, one.source).catch(() => undefined)
     const parent = first === undefined ? undefined : (first.parent?.session ?? this.#parentOf.get(first.session))
     if (parent === undefined || parent === first?.session || this.#called.has(parent)) return false
     return (await new Handle(this.#parts, parent).state()).status === 'absent'
@@ -179,7 +200,7 @@ class Run {
 
   async *#write(source: Source, importer: Importer, damage: DamageItem[]): AsyncGenerator<ImportedSession> {
     const sessions = new Map<string, SessionImport>()
-    const nobodys = new Draft()
+    const nobodys = new ReportDraft()
     let [kept, read] = [0, 0]
     for await (const bunch of this.#read(source, importer)) {
       if (this.#options.signal?.aborted === true) break
@@ -240,7 +261,7 @@ async function isWhole(importer: Importer, source: Source): Promise<boolean> {
 
 /** A source of which nothing was imported. */
 export function left(source: Source, format: string | null, note: string): ImportedSession {
-  const draft = new Draft()
+  const draft = new ReportDraft()
   draft.note = note
   return draft.finished(source.name, format, null)
 }
@@ -248,7 +269,7 @@ export function left(source: Source, format: string | null, note: string): Impor
 /** One source that cannot be read holds up no other. Whatever else goes wrong ends the import. */
 function unreadable(source: Source, error: unknown): ImportedSession {
   if (!(error instanceof HoldfastError) || error.code !== 'UNREADABLE' || error.details.source === undefined) throw error
-  return left(source, null, error.message)
+  return { ...left(source, null, error.message), unreadable: true }
 }
 
 function unchanged(session: ImportedSession, source: Source): ImportedSession {

@@ -22,10 +22,10 @@ import { recordUsage } from '../../session/usage.ts'
 import { Handle, type Make } from '../../store/handle.ts'
 import { admit, admitText } from '../../store/messages/admission.ts'
 import { Session } from '../../store/session.ts'
-import { writeArchive } from './archive-writer.ts'
 import type { Batches } from './batches.ts'
 import { creationKey, type ImportScope, isExport, reportRefusal } from './import-scope.ts'
 import type { UsageLimit } from './usage-limit.ts'
+import { writeArchive } from './write-archive.ts'
 
 export type WrittenItem =
   | ArchiveItem
@@ -80,7 +80,7 @@ export class ItemWriter {
       case 'fork':
         return this.#fork(item)
       case 'archive':
-        return writeArchive(this.#handle, await this.#pointOf(item.upTo ?? last ?? null), item)
+        return writeArchive(this.#handle, await this.#pointOf(item.upTo ?? last ?? null), this.#timed(item))
     }
   }
 
@@ -125,7 +125,8 @@ export class ItemWriter {
     for (const call of calls) await this.#batches.recordUsage(replacement, call)
   }
 
-  async #fork({ child, message, as, description, at }: ForkItem): Promise<void> {
+  async #fork(item: ForkItem): Promise<void> {
+    const { child, message, as, description, at } = this.#timed(item)
     const { parts } = this.#scope
     const options = {
       id: child,
@@ -143,7 +144,11 @@ export class ItemWriter {
   }
 
   async #submitOnce(item: WrittenItem, make: Make): Promise<void> {
-    await this.#handle.submit({ ...this.#keyOf(item), at: item.at }, make)
+    await this.#handle.submit({ ...this.#keyOf(item), at: this.#timed(item).at }, make)
+  }
+
+  #timed<T extends WrittenItem>(item: T): T {
+    return { ...item, at: this.#scope.times.at(item.at) }
   }
 
   /** A key that is made from the item. Equal items of one source have different keys. */

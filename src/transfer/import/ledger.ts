@@ -10,7 +10,7 @@ import { entryKey } from '../../session/record-keys.ts'
 import type { Entry } from '../../session/records.ts'
 import { Handle } from '../../store/handle.ts'
 import { putEntries, readEntry } from '../../store/messages/entries.ts'
-import type { StoreParts } from '../../store/parts.ts'
+import type { SessionParts } from '../../store/parts.ts'
 import { type Digested, LARGE_BYTES } from './digest.ts'
 import type { ImportedSession } from './report.ts'
 
@@ -23,7 +23,7 @@ export class Ledger {
   readonly #quarantine: Handle
   readonly #space: string
 
-  constructor(parts: StoreParts) {
+  constructor(parts: SessionParts) {
     this.#ledger = new Handle({ ...parts, space: RESERVED }, 'imports')
     this.#quarantine = new Handle({ ...parts, space: RESERVED }, 'quarantine')
     this.#space = parts.space

@@ -21,18 +21,20 @@ export interface ImportedSession {
   readonly suspects: readonly { readonly first: string; readonly second: string }[]
   /** Where the source could not be read, and why; a hundred at most. */
   readonly damage: readonly (SourcePlace & { readonly reason: string })[]
-  /** Why nothing of it was imported, if so: it is unknown, was deleted here, or is unchanged since the last time. */
+  /** Why nothing of it was imported, if so: it is unknown or unreadable, was deleted here, or is unchanged since the last time. */
   readonly note: string | null
+  /** Nothing of the source can be read. Absent from all other reports. */
+  readonly unreadable?: true
 }
 
 export interface ImportOptions {
-  /** The format; told from the source unless given. */
+  /** The name of the format. Defaults to the one that is recognised. */
   readonly from?: string
   /** Importers of your own, asked before the others. */
   readonly importers?: readonly Importer[]
-  /** Writes nothing, and tells the same. */
+  /** Writes nothing, and returns the same reports. Defaults to false. */
   readonly dryRun?: boolean
-  /** Stops: what was written stays, and the next import goes on. */
+  /** Stops the import. What was written stays, and the next import continues. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: ImportProgress) => void
 }
@@ -47,7 +49,7 @@ export interface ImportProgress {
 }
 
 /** A report that is being made. */
-export class Draft {
+export class ReportDraft {
   messages = 0
   recovered = 0
   damaged = 0
@@ -56,6 +58,7 @@ export class Draft {
   readonly suspects: { first: string; second: string }[] = []
   readonly damage: (SourcePlace & { reason: string })[] = []
   note: string | null = null
+  unreadable = false
 
   addDamage(place: SourcePlace, reason: string): void {
     this.damaged++
@@ -75,6 +78,7 @@ export class Draft {
 
   finished(source: string, format: string | null, session: string | null): ImportedSession {
     const { messages, recovered, damaged, skipped, healed, suspects, damage, note } = this
-    return { source, format, session, messages, recovered, damaged, skipped, healed, suspects, damage, note }
+    const report = { source, format, session, messages, recovered, damaged, skipped, healed, suspects, damage, note }
+    return this.unreadable ? { ...report, unreadable: true } : report
   }
 }

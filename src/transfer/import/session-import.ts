@@ -6,7 +6,8 @@ import type { SessionItem } from '../../formats/item.ts'
 import type { Ready } from '../../formats/ready.ts'
 import { DryRun } from './dry-run.ts'
 import { type ImportScope, reportLost, type SessionImportOptions } from './import-scope.ts'
-import { Draft, type ImportedSession } from './report.ts'
+import { firstTime, ImportTimes } from './import-times.ts'
+import { type ImportedSession, ReportDraft } from './report.ts'
 import { type ItemSink, type SessionContent, SessionWriter } from './session-writer.ts'
 import { openTarget, type Target } from './target.ts'
 
@@ -21,13 +22,13 @@ interface OpenedSession {
 }
 
 export class SessionImport {
-  readonly report = new Draft()
+  readonly report = new ReportDraft()
   readonly #scope: ImportScope
   readonly #waiting: SessionContent[] = []
   #opened: OpenedSession | undefined
 
   constructor(begin: SessionItem, options: SessionImportOptions) {
-    this.#scope = { ...options, begin, report: this.report }
+    this.#scope = { ...options, begin, report: this.report, times: new ImportTimes() }
   }
 
   async take(item: Ready): Promise<void> {
@@ -58,7 +59,8 @@ export class SessionImport {
   /** Finds or creates the session, and writes the items that waited for it. */
   async open(): Promise<OpenedSession> {
     if (this.#opened !== undefined) return this.#opened
-    const { begin, called } = this.#scope
+    const { begin, called, times } = this.#scope
+    times.at(begin.at ?? firstTime(this.#waiting))
     const target = await openTarget(this.#scope, messageIdsOf(this.#waiting))
     const { id } = target.handle
     const counted = new Set<string>()

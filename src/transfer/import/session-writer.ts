@@ -34,7 +34,7 @@ export class SessionWriter implements ItemSink {
     const usage = new UsageLimit(scope, target)
     this.#takesMessagesOnly = target.accepts === 'messages'
     this.#isExport = isExport(scope)
-    this.#batches = new Batches(handle, scope.report, isFork)
+    this.#batches = new Batches(scope, handle, isFork)
     this.#messages = new MessageWriter(scope, handle.id, usage, this.#batches)
     this.#entries = new EntryBuffer(scope, handle)
     this.#items = new ItemWriter(scope, handle, this.#batches, usage)

@@ -10,13 +10,14 @@ import { create, type Descriptive } from '../../session/decide.ts'
 import type { SessionState } from '../../session/state.ts'
 import { Handle } from '../../store/handle.ts'
 import { admit, admitAmount } from '../../store/messages/admission.ts'
+import type { StoreParts, WriterParts } from '../../store/parts.ts'
 import { Session } from '../../store/session.ts'
-import { creationKey, type ImportScope, reportRefusal } from './import-scope.ts'
+import { creationKey, type ImportScope, isExport, reportRefusal } from './import-scope.ts'
 import { knownMessages } from './known-messages.ts'
 import { sharedWith } from './lineage.ts'
 
 export interface Target {
-  readonly handle: Handle
+  readonly handle: Handle<StoreParts>
   /** Nothing if it was deleted here; only messages if no import created it. */
   readonly accepts: 'everything' | 'messages' | 'nothing'
   /** It begins with messages of a parent. */
@@ -94,14 +95,18 @@ async function createFrom(
   shared: string | undefined,
   described: Descriptive & { readonly id: string },
 ): Promise<void> {
-  const { session: id, at } = scope.begin
+  const id = scope.begin.session
+  const at = scope.times.at(undefined)
   const options = { ...described, key: creationKey(scope, id), ...(at === undefined ? {} : { when: at }) }
   const session = new Session(scope.parts, parent.id)
-  await (shared === undefined ? session.child(options) : session.fork({ ...options, at: shared }))
+  if (shared === undefined) await session.child(options)
+  // A fork inherits the title of its parent. In other programs it does not, so one that has no title there has none here.
+  else await session.fork({ ...(isExport(scope) ? {} : { title: null }), ...options, at: shared })
 }
 
-async function createAlone(scope: ImportScope, handle: Handle, description: Descriptive): Promise<void> {
-  const { session: id, at } = scope.begin
+async function createAlone(scope: ImportScope, handle: Handle<WriterParts>, description: Descriptive): Promise<void> {
+  const id = scope.begin.session
+  const at = scope.times.at(undefined)
   const created = { space: handle.parts.space, session: handle.id, ...description }
   if (handle.parts.quotas !== undefined) await admitAmount(handle, {})
   const terms = { ...handle.terms('create', created, { key: creationKey(scope, id) }), at }

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { HoldfastError } from '../../../src/errors.ts'
 import { Handle } from '../../../src/store/handle.ts'
-import type { KeepOptions } from '../../../src/store/lifecycle/retention.ts'
+import type { KeepOptions } from '../../../src/store/lifecycle/keep-options.ts'
 import type { Session } from '../../../src/store/session.ts'
-import { StubModel } from '../fixtures.ts'
+import { StubModel } from '../stub-model.ts'
 import type { NaiveSession } from './naive.ts'
 import type { World } from './world.ts'
 
@@ -73,7 +73,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
 export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
   const { world } = scene
   const naive = scene.sessions[step.which % scene.sessions.length] as NaiveSession
-  const session = world.store(step.via).session(naive.id)
+  const session = world.store(step.via).session<object>(naive.id)
   switch (step.kind) {
     case 'append':
       await append(scene, naive, session, step.size, step.parent)
@@ -105,7 +105,7 @@ export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
       await commit(scene, naive, step.via, step.retention, step.repeat)
       break
     case 'race': {
-      const commits = step.retentions.map(async (one, via) => world.store(via).session(naive.id).commit(one))
+      const commits = step.retentions.map(async (one, via) => world.store(via).session<object>(naive.id).commit(one))
       const work = step.works ? [world.work([new StubModel()])] : []
       await Promise.all([...commits, append(scene, naive, session, 2, undefined), ...work])
       break
@@ -142,7 +142,13 @@ export async function perform(scene: Scene, step: Step): Promise<NaiveSession> {
   return naive
 }
 
-async function append(scene: Scene, naive: NaiveSession, session: Session, size: number, parent: number | undefined): Promise<void> {
+async function append(
+  scene: Scene,
+  naive: NaiveSession,
+  session: Session<object>,
+  size: number,
+  parent: number | undefined,
+): Promise<void> {
   const ids = Array.from({ length: size }, () => `m${scene.made++}`)
   const behind = parent === undefined ? undefined : pick(naive, parent)
   await session.append(ids.map(messageOf), behind === undefined ? {} : { parent: behind })
@@ -158,7 +164,7 @@ function messageOf(id: string): object {
 async function commit({ world, made }: Scene, naive: NaiveSession, via: number, retention: KeepOptions, repeat: boolean): Promise<void> {
   if (naive.ids.length === 0) return
   const options = repeat ? { ...retention, key: `commit ${made}` } : retention
-  const session = world.store(via).session(naive.id)
+  const session = world.store(via).session<object>(naive.id)
   const before = await liveIn(session)
   const first = await tolerant(session.commit(options))
   if (first === undefined) return
@@ -170,7 +176,7 @@ async function commit({ world, made }: Scene, naive: NaiveSession, via: number, 
   if (!repeat || first.status === 'skipped') return
   const second = await world
     .store(via + 1)
-    .session(naive.id)
+    .session<object>(naive.id)
     .commit(options)
   expect(second).toMatchObject({ status: 'accepted', archive: first.archive, duplicate: true })
   expect(second.status === 'accepted' && second.task.id).toBe(first.task.id)
@@ -180,18 +186,18 @@ async function commit({ world, made }: Scene, naive: NaiveSession, via: number, 
 /** Once a task is completed, a commit in another process takes none of its messages. */
 async function complete({ world }: Scene, naive: NaiveSession, via: number): Promise<void> {
   if (naive.ids.length === 0) return
-  const session = world.store(via).session(naive.id)
+  const session = world.store(via).session<object>(naive.id)
   const committed = await session.commit()
   if (committed.status === 'skipped') return
   const [done] = await Promise.all([committed.task.completed(), world.work([new StubModel()])])
   expect(done.status).toBe('completed')
-  const other = world.store(via + 1).session(naive.id)
+  const other = world.store(via + 1).session<object>(naive.id)
   expect(await other.commit()).toEqual({ status: 'skipped', reason: 'no_messages' })
   const { takes } = (await new Handle(world.store(via + 1).parts, naive.id).state()).archives.at(-1) ?? { takes: [] }
   expect(takes.length === 0 || done.memories.length > 0).toBe(true)
 }
 
-async function liveIn(session: Session): Promise<string[]> {
+async function liveIn(session: Session<object>): Promise<string[]> {
   return (await session.messages({ limit: 1000 })).messages.map(({ id }) => id)
 }
 

@@ -14,7 +14,8 @@ import { openStore } from '../../../src/store/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { unsynced } from '../../damage/on-disk.ts'
 import { storeAddress } from '../../store-address.ts'
-import { type Asked, HandClock, StubModel } from '../fixtures.ts'
+import { HandClock } from '../fixtures.ts'
+import { type Asked, StubModel } from '../stub-model.ts'
 
 export type Kind = 'memory' | 'files' | 'postgres'
 

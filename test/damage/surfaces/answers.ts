@@ -7,14 +7,14 @@
  *   early      the same, but only messages that an archive holds, in a segment before the last checkpoint
  *   first      the same, with the first message of the session, which every window asks for
  *   copy       one of the two copies of a record cannot be read: nothing is lost
- *   title      a record that holds no message cannot be read
+ *   change     a record that holds no message cannot be read: a title, an entry, or a replacement
  *   vanished   acknowledged bytes at its end are no longer there; the rest can be read, and nothing can be appended
  *   beheaded   the same, but at its beginning
  *   gone       nothing is left
  *   rowless    nothing can be read, but nothing is lost: in a database, the row of the session is not there
  *   swapped    its journal is that of another session
  */
-export type Effect = 'lost' | 'early' | 'first' | 'copy' | 'title' | 'vanished' | 'beheaded' | 'gone' | 'rowless' | 'swapped'
+export type Effect = 'lost' | 'early' | 'first' | 'copy' | 'change' | 'vanished' | 'beheaded' | 'gone' | 'rowless' | 'swapped'
 
 /**
  * `reports`: the answer says that something is missing. `refuses`: DAMAGED. `unaffected`: neither, for the reason that follows.
@@ -32,7 +32,7 @@ export interface Seen {
 const WHOLE: Answer = 'unaffected: the other copy can be read'
 
 const every = (answer: Answer): Answers => ({
-  ...{ lost: answer, early: answer, first: answer, title: answer, vanished: answer, beheaded: answer },
+  ...{ lost: answer, early: answer, first: answer, change: answer, vanished: answer, beheaded: answer },
   ...{ gone: answer, rowless: answer, swapped: answer },
   copy: WHOLE,
 })
@@ -58,31 +58,42 @@ export const READS_WINDOW: Answers = { ...READS, early: CHECKPOINTED }
 export const READS_TURN: Answers = {
   ...READS_STATE,
   lost: 'unaffected: the last turn is whole',
-  title: 'unaffected: the last turn is whole',
+  change: 'unaffected: the last turn is whole',
 }
 
 /** Asks for a thing that was written near the end. */
 export const READS_LATE: Answers = { ...READS, vanished: 'refuses' }
 
-/** Asks for the very message that was lost. */
-export const READS_THE_LOST: Answers = { ...every('refuses'), title: 'unaffected: the message is whole' }
+/** Asks for the record of the very message that was lost. */
+export const READS_THE_LOST: Answers = { ...every('refuses'), change: 'unaffected: the record holds the message as it was appended' }
 
-/** The same over HTTP, where there is room to say what else of the session is known to be lost. */
-export const READS_THE_LOST_BY_ROUTE: Answers = { ...READS_THE_LOST, title: 'reports' }
+/** Asks for its content, which a record that is lost may have changed. */
+export const READS_CONTENT: Answers = { ...READS_THE_LOST, change: 'reports' }
 
-/** Reads messages that lie before the record that the title is in, and before what vanished at the end. */
+const PUT_LATER = 'unaffected: the entry was put after what is lost'
+
+/** Reads an entry that was put before the late message, and again after it. */
+export const READS_ENTRY: Answers = { ...READS_LATE, lost: PUT_LATER, early: PUT_LATER, first: PUT_LATER, beheaded: PUT_LATER }
+
+/** Names sessions whose owner cannot be known. */
+export const READS_OWNER: Answers = { ...LISTS, early: CHECKPOINTED, first: CHECKPOINTED }
+
+/** Reads messages that lie before the changes, and before what vanished at the end. */
 export const READS_EARLIER: Answers = {
   ...READS,
-  title: 'unaffected: the record lies after what is read',
+  change: 'unaffected: the record lies after what is read',
   vanished: 'unaffected: what vanished lies after what is read',
 }
 
 const CONTINUES = 'unaffected: a session that lost a line can be written to'
 
-export const WRITES: Answers = { ...every('refuses'), lost: CONTINUES, early: CONTINUES, first: CONTINUES, title: CONTINUES }
+export const WRITES: Answers = { ...every('refuses'), lost: CONTINUES, early: CONTINUES, first: CONTINUES, change: CONTINUES }
 
 /** Changes the very message that was lost. */
 export const WRITES_THE_LOST: Answers = { ...WRITES, lost: 'refuses', early: 'refuses', first: 'refuses' }
+
+/** Compares that message with what was read of it before. */
+export const WRITES_COMPARED: Answers = { ...WRITES_THE_LOST, change: 'refuses' }
 
 export const ACCEPTS: Answers = {
   ...every('reports'),

@@ -7,9 +7,12 @@ import {
   elsewhere,
   LISTS,
   READS,
+  READS_CONTENT,
   READS_DAMAGE,
   READS_EARLIER,
+  READS_ENTRY,
   READS_LATE,
+  READS_OWNER,
   READS_STATE,
   READS_THE_LOST,
   READS_WINDOW,
@@ -33,6 +36,11 @@ type Call = (at: { store: RemoteStore; session: RemoteSession; named: Opened['na
 type Spec = readonly [answers: Answers, call?: Call, reports?: (result: never) => boolean]
 
 const hasPlaces = ({ damage }: { readonly damage: readonly DamagedPlace[] }): boolean => damage.length > 0
+/** What is read of one message or entry. */
+interface Read {
+  readonly damage?: readonly DamagedPlace[]
+}
+const isUncertain = ({ damage = [] }: Read): boolean => damage.length > 0
 const isDamaged = ({ status }: { readonly status: string }): boolean => status === 'damaged'
 
 const SESSION: Readonly<Record<string, Spec>> = {
@@ -42,11 +50,11 @@ const SESSION: Readonly<Record<string, Spec>> = {
   archive: [READS_EARLIER, ({ session }) => session.archive(1), hasPlaces],
   damage: [READS_DAMAGE, ({ session }) => session.damage(), (places: unknown[]) => places.length > 0],
   info: [READS_STATE, ({ session }) => session.info(), isDamaged],
-  message: [READS_THE_LOST, ({ session, named }) => session.message(named.mid)],
+  message: [READS_CONTENT, ({ session, named }) => session.message(named.mid), isUncertain],
   record: [READS_THE_LOST, ({ session, named }) => session.record(named.mid)],
-  revisions: [READS_THE_LOST, ({ session, named }) => session.revisions(named.mid)],
-  entry: [BY_INFO, ({ session }) => session.entry('notes', 'k')],
-  entries: [BY_INFO, ({ session }) => session.entries('notes').next()],
+  revisions: [READS_CONTENT, ({ session, named }) => session.revisions(named.mid), (all: Read[]) => all.some(isUncertain)],
+  entry: [READS_ENTRY, ({ session }) => session.entry('notes', 'k'), isUncertain],
+  entries: [READS_ENTRY, async ({ session }) => (await session.entries('notes').next()).value, isUncertain],
   archives: [BY_INFO, ({ session }) => session.archives()],
   turn: [BY_INFO, ({ session }) => session.turn()],
   usage: [BY_INFO, ({ session }) => session.usage()],
@@ -55,6 +63,7 @@ const SESSION: Readonly<Record<string, Spec>> = {
   follow: [NOT_ASKED],
   append: [WRITES, ({ session }) => session.append(MESSAGE)],
   replaceTail: [WRITES, ({ session }) => session.replaceTail([MESSAGE], [MESSAGE])],
+  // The route compares: by now it has erased the message.
   replace: [WRITES_THE_LOST, ({ session, named }) => session.replace(named.mid, MESSAGE)],
   putEntries: [WRITES, ({ session }) => session.putEntries([{ channel: 'c', key: 'k', value: 1 }])],
   describe: [WRITES, ({ session }) => session.describe({ addTags: ['t'] })],
@@ -99,7 +108,11 @@ const STORE: Readonly<Record<string, Spec>> = {
   retryTasks: [elsewhere('begins tasks that failed, of which there are none')],
   purge: [elsewhere('a session that cannot be read is named as failed'), ({ store }) => store.purge({ dryRun: true }).next()],
   expire: [elsewhere('a session that cannot be read is skipped')],
-  erase: [elsewhere('erases sessions of an owner who has none')],
+  erase: [
+    READS_OWNER,
+    async ({ store }) => (await store.erase({ owner: 'nobody-has-this-name', dryRun: true }).next()).value,
+    (first?: { action: string }) => first?.action === 'failed',
+  ],
   importFile: [elsewhere('brings in another session')],
   destroyKey: [elsewhere('the store is not encrypted')],
   quota: [SETTINGS],

@@ -42,7 +42,7 @@ const SPECS: Readonly<Record<string, Spec>> = {
   list: [LISTS, ['list']],
   search: [LISTS, ['search', WORD]],
   tree: [READS_STATE, ['tree', TALK]],
-  context: [READS_WINDOW, ['context', TALK]],
+  window: [READS_WINDOW, ['window', TALK]],
   archives: [READS_EARLIER, ['archives', TALK, '1']],
   export: [READS, ...EXPORT_FORMATS.map((format) => ['export', TALK, '--format', format] as const)],
   append: [WRITES, ['append', TALK, 'x']],

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Effect } from './answers.ts'
-import { EARLY, LATE, LOST, TITLE } from './subject.ts'
+import { EARLY, ENTRY, LATE, LOST, REPLACED, TITLE } from './subject.ts'
 
 /** A page of the disk. */
 const PAGE_BYTES = 4096
@@ -47,11 +47,13 @@ export const FILE_FAULTS: readonly FileFault[] = [
   { name: 'a flipped bit in one copy of a title', effect: 'copy', message: LOST.late, toFiles: (journal) => flip(journal, TITLE) },
   {
     name: 'a flipped bit in both copies of a title',
-    effect: 'title',
+    effect: 'change',
     message: LOST.late,
     // A line that is spoiled has the text no more: the second time, it is the other copy.
     toFiles: (journal) => eachOf([TITLE, TITLE], (text) => flip(journal, text)),
   },
+  { name: 'a flipped bit in an entry', effect: 'change', message: LOST.late, toFiles: (journal) => flip(journal, ENTRY) },
+  { name: 'a flipped bit in a replacement', effect: 'change', message: REPLACED.id, toFiles: (journal) => flip(journal, REPLACED.by) },
   {
     name: 'a zeroed page in the middle',
     effect: 'lost',

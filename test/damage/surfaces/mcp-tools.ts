@@ -15,6 +15,7 @@ const TOOLS: Readonly<Record<string, Spec>> = {
   list_sessions: [LISTS, {}],
   read_session: [READS, { session_id: TALK }],
   get_context: [READS_WINDOW, { session_id: TALK }],
+  get_window: [READS_WINDOW, { session_id: TALK }],
   append_message: [WRITES, { session_id: TALK, content: 'x' }],
   fork_session: [WRITES, { session_id: TALK }],
   commit_session: [WRITES, { session_id: TALK, keep: 0 }],

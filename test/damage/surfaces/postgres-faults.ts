@@ -1,7 +1,7 @@
 /** The faults, and how each is done to the rows of a database that no store has open. */
 import { withClient } from '../../postgres/database.ts'
 import type { Fault } from './faults.ts'
-import { EARLY, LATE, LOST, TITLE } from './subject.ts'
+import { EARLY, ENTRY, LATE, LOST, REPLACED, TITLE } from './subject.ts'
 
 interface Row {
   readonly segment: string
@@ -88,10 +88,12 @@ const SHARED: readonly RowFault[] = [
   { name: 'a flipped bit in one copy of a title', effect: 'copy', message: LOST.late, toRows: (rows) => rows.change(TITLE, flip) },
   {
     name: 'a flipped bit in both copies of a title',
-    effect: 'title',
+    effect: 'change',
     message: LOST.late,
     toRows: (rows) => changeEach(rows, [TITLE, TITLE], flip),
   },
+  { name: 'a flipped bit in an entry', effect: 'change', message: LOST.late, toRows: (rows) => rows.change(ENTRY, flip) },
+  { name: 'a flipped bit in a replacement', effect: 'change', message: REPLACED.id, toRows: (rows) => rows.change(REPLACED.by, flip) },
   {
     name: 'a zeroed page in the middle',
     effect: 'lost',

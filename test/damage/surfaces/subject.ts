@@ -11,6 +11,8 @@ export const LOST = { early: 'lost-early', late: 'lost-late' } as const
 export const EARLY = 'the early message that is lost'
 export const LATE = 'the late message that is lost'
 export const TITLE = 'The title that is lost'
+export const ENTRY = 'the entry that is lost'
+export const REPLACED = { id: 'm8', by: 'the replacement that is lost' } as const
 
 /** Names of what is in the session, as paths of routes have them. */
 export interface Named {
@@ -26,7 +28,7 @@ export interface Named {
 export async function prepare(store: Store): Promise<Named> {
   const session = await store.create({ id: TALK, title: 'A first title', owner: 'kim' })
   const say = (id: string, content: string) => session.append({ role: 'user', content: `${content} ${WORD}` }, { ids: [id] })
-  const rollOver = () => new Handle(store.parts, TALK).held.replica.beginAnew()
+  const rollOver = () => new Handle(store.parts, TALK).held.replica.beginSegment()
   await say('m1', 'One.')
   await say('m2', 'Two.')
   await rollOver()
@@ -41,8 +43,10 @@ export async function prepare(store: Store): Promise<Named> {
   await session.putEntries([{ channel: 'notes', key: 'k', value: 1 }])
   await session.recordUsage({ model: 'm', inputTokens: 1, outputTokens: 1 })
   await session.snapshot('snap')
-  await say('m8', 'Eight.')
+  await say(REPLACED.id, 'Eight.')
   await say(LOST.late, long(LATE))
+  await session.putEntries([{ channel: 'notes', key: 'k', value: ENTRY }])
+  await session.replace(REPLACED.id, { role: 'user', content: REPLACED.by })
   await session.describe({ title: TITLE })
   const call = { type: 'tool', tool_id: 'tool-1', tool_name: 'look', tool_input: {}, tool_output: WORD }
   await session.append({ role: 'assistant', parts: [call] }, { ids: ['m10'] })

@@ -131,7 +131,8 @@ function apply(state: State, counted: Counted): void {
   effect(state, record, counted)
   if (BACKGROUND.includes(record.type) || (record.type === 'message.erased' && record.keeps === true)) return
   if (state.status === 'absent') state.status = 'live'
-  state.updatedAt = record.at
+  const changed = (record.order ?? record.at) as string
+  if (changed > state.updatedAt) state.updatedAt = changed
   state.version = `${end}-${crc}`
 }
 

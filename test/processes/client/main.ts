@@ -19,7 +19,7 @@ async function obey(command: Command): Promise<unknown> {
     return attempt(opened, wish, { name: command.wish, process: options.name })
   }
   try {
-    return { freed: await opened.journal.purge(await opened.replica.beginAnew()) }
+    return { freed: await opened.journal.purge(await opened.replica.beginSegment()) }
   } catch (error) {
     return { error: textOf(error) }
   }

@@ -82,7 +82,7 @@ async function fulfil({ wish, kind, bytes }: LoggedWish): Promise<void> {
 async function lane(): Promise<void> {
   while (!over) {
     await fulfil(inherited.shift() ?? nextWish())
-    if (random.chance(0.02)) await opened.replica.beginAnew().catch((error: unknown) => log.add({ note: textOf(error) ?? '' }))
+    if (random.chance(0.02)) await opened.replica.beginSegment().catch((error: unknown) => log.add({ note: textOf(error) ?? '' }))
   }
 }
 

@@ -69,6 +69,8 @@ export function checkAcknowledged(
     findings.push(...positionsUsedTwice(done, index, ledger))
     const reads = attempts.filter((attempt) => attempt.journal === index && attempt.told === 'read' && attempt.life === life)
     findings.push(...disagreements(reads, index, ledger))
+    const accepts = attempts.filter((attempt) => attempt.journal === index && attempt.kind === 'accept' && attempt.life === life)
+    findings.push(...revivals(reads, accepts, index, ledger))
   }
   return { findings, limits }
 }
@@ -93,6 +95,14 @@ function positionsUsedTwice(done: readonly Attempt[], index: number, ledger: Led
       findings.push({ what: 'a position was used twice', detail: `journal ${index}: ${before.name} and ${attempt.name} at ${attempt.at}` })
   }
   return findings
+}
+
+/** The epoch after a loss begins with what was left of the journal, and not with what a process had read before the loss. */
+function revivals(reads: readonly Attempt[], accepts: readonly Attempt[], index: number, ledger: Ledger): Finding[] {
+  const accepted = Math.min(...accepts.map(({ begun }) => begun))
+  return reads
+    .filter(({ saw, loss, ended }) => saw?.isRevived === true && loss === undefined && !ledger.wasHarmedWithin(index, accepted, ended))
+    .map(({ name }) => ({ what: 'a lost state came back', detail: `journal ${index}: ${name} saw it` }))
 }
 
 /** Once a loss was accepted, all processes that have read up to the same position know the same, even if they had read more before. */

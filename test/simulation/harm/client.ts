@@ -93,9 +93,9 @@ export async function attemptWith(replica: Replica<Seen>, attempt: Attempt, died
 }
 
 async function acceptWith(replica: Replica<Seen>, { session, name }: Attempt): Promise<Answer> {
-  const loss = await replica.accept((_, { from, to }) => ({
+  const loss = await replica.accept(({ count }, { from, to }) => ({
     type: 'damage.acknowledged',
-    payload: { attempt: name, session, lost_from: from, lost_to: to },
+    payload: { attempt: name, session, lost_from: from, lost_to: to, left: count },
   }))
   return { told: loss === undefined ? 'nothing' : 'accepted', at: -1 }
 }

@@ -356,7 +356,7 @@ export class Ledger {
   #idsOf({ directory }: JournalTruth): string {
     return [...this.#tamperer.files(directory)]
       .filter(([path]) => path.endsWith('.jsonl'))
-      .map(([path, file]) => `${path} ${file.inode} ${file.bornMs} ${crc32(file.read(0, file.size))}`)
+      .map(([path, file]) => `${path} ${file.inode} ${file.createdMs} ${crc32(file.read(0, file.size))}`)
       .sort()
       .join()
   }

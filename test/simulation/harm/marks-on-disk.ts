@@ -49,12 +49,12 @@ export function storeId(content: Buffer | undefined): string | undefined {
   return undefined
 }
 
-function trustedNonce(content: Buffer, { inode, bornMs }: SimulatedFile, { store, boot }: Origin): string | undefined {
+function trustedNonce(content: Buffer, { inode, createdMs }: SimulatedFile, { store, boot }: Origin): string | undefined {
   const end = content.indexOf(10)
   const header = end === -1 ? undefined : parsed(content.toString('latin1', 0, end))
   if (header === undefined || typeof header.nonce !== 'string') return undefined
-  if (header.store !== store || header.inode !== inode || header.born !== bornMs) return undefined
-  return bornMs > 0 || header.boot === boot ? header.nonce : undefined
+  if (header.store !== store || header.inode !== inode || header.born !== createdMs) return undefined
+  return createdMs > 0 || header.boot === boot ? header.nonce : undefined
 }
 
 function entriesOf(content: Buffer, seed: number): MarkOnDisk[] {

@@ -24,7 +24,20 @@ const HARMS = [
 export type Harm = (typeof HARMS)[number]
 
 /** What a run is about, so that few seeds are needed to meet it. */
-export const FOCUSES = ['slow', 'busy', 'cut', 'links', 'beginning', 'copies', 'power', 'late', 'accept', 'compaction', 'swap'] as const
+export const FOCUSES = [
+  'slow',
+  'busy',
+  'cut',
+  'links',
+  'beginning',
+  'copies',
+  'power',
+  'late',
+  'accept',
+  'epoch',
+  'compaction',
+  'swap',
+] as const
 export type Focus = (typeof FOCUSES)[number]
 
 export interface HarmPlan {
@@ -146,6 +159,16 @@ const FOCUSED: Record<Focus, (processes: number) => Partial<HarmPlan>> = {
     refine: (plan) => ({ ...plan, journals: 1, processes: 3, clients: 4, wishes: 12, syncWriteBytes: 65_536 }),
   }),
   accept: () => ({ kinds: ENDS, harms: 3, chance: 0.005, copies: 0, acceptChance: 0.5, troubles: ['none', 'kills'] }),
+  epoch: () => ({
+    kinds: ['blind'],
+    harms: 1,
+    chance: 0.003,
+    patient: false,
+    acceptChance: 0.8,
+    copies: 0,
+    troubles: ['none', 'kills'],
+    refine: (plan) => ({ ...plan, journals: 1, processes: 4, clients: 5, wishes: 20, segmentBytes: 600 }),
+  }),
   compaction: (processes) => ({
     kinds: ENDS,
     harms: 1,

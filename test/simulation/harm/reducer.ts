@@ -20,13 +20,22 @@ export interface Seen {
   /** The session that this journal says it belongs to. */
   readonly session: string | null
   readonly accepted: readonly { readonly from: number; readonly to: number }[]
+  /** It counted other records before an acceptance than were left, as the acceptance says. */
+  readonly isStale: boolean
+  /** A checkpoint was made from such a state. */
+  readonly isRevived: boolean
 }
 
-const INITIAL: Seen = { count: 0, end: 0, alive: false, born: 0, purged: 0, session: null, accepted: [] }
+const INITIAL: Seen = {
+  ...{ count: 0, end: 0, alive: false, born: 0, purged: 0, session: null, accepted: [] },
+  isStale: false,
+  isRevived: false,
+}
 
 function apply(before: Seen, { record, at, end }: Counted): Seen {
   if (record.type === 'segment.sealed') return record.why === 'purge' ? { ...before, purged: end } : before
-  const seen = { ...before, count: before.count + 1, end }
+  const isStale = before.isStale || (record.type === 'damage.acknowledged' && record.left !== before.count)
+  const seen = { ...before, count: before.count + 1, end, isStale }
   switch (record.type) {
     case 'session.created':
       return { ...seen, alive: true, born: at, session: String(record.session) }
@@ -45,7 +54,7 @@ function apply(before: Seen, { record, at, end }: Counted): Seen {
 export const reducer: Reducer<Seen> = {
   initial: INITIAL,
   apply,
-  checkpoint: (seen) => ({ ...seen }) as unknown as JsonObject,
+  checkpoint: (seen) => ({ ...seen, isRevived: seen.isStale }) as unknown as JsonObject,
   restore: (checkpoint) => checkpoint as unknown as Seen,
   identity: ({ session }) => (session === null ? undefined : { space: SPACE, id: session }),
   mayStartAt: ({ count, born, purged, accepted }, first) => {

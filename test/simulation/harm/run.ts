@@ -246,7 +246,7 @@ class HarmRun {
     const { engine, replicas } = running.held
     const handle = engine.journal(journalName(SPACE, this.#sessions[journal] as string))
     const replica = this.#random.pick(replicas[journal] as readonly Replica<Seen>[])
-    const work = replica.beginAnew().then((first) => handle.purge(first))
+    const work = replica.beginSegment().then((first) => handle.purge(first))
     await Promise.race([running.died, work.catch(() => undefined)])
   }
 

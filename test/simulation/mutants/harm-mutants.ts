@@ -34,19 +34,19 @@ export const HARM_MUTANTS: readonly Mutant[] = [
         file: VANISHED,
         find: '  const index = segments.findLastIndex',
         replace:
-          '  const tip = await contents.hold(last)\n  const extent = tip?.ownEnd ?? last\n  tip?.release()\n  if (last >= 0) return extent < mark.end ? extent : undefined\n  const index = segments.findLastIndex',
+          '  const last = segments.at(-1) as number\n  const tip = await contents.hold(last)\n  const extent = tip?.ownEnd ?? last\n  tip?.release()\n  if (last >= 0) return extent < mark.end ? extent : undefined\n  const index = segments.findLastIndex',
       },
     ],
   },
   {
     name: 'inode alone tells a copy',
     bug: 'Inodes come back: a false alarm on a backup that was put in place.',
-    seed: 1,
+    seed: 3,
     harm: 'copies',
     edits: [
       {
         file: FILE,
-        find: 'header.inode !== inode || header.born !== bornMs) return false',
+        find: 'header.inode !== inode || header.born !== createdMs) return false',
         replace: 'header.inode !== inode) return false',
       },
     ],
@@ -67,14 +67,14 @@ export const HARM_MUTANTS: readonly Mutant[] = [
         file: REACH,
         find: 'findVanished(known.marks, this.#contents)',
         replace:
-          'findVanished(known.marks, {\n      ...this.#contents,\n      segments: async () => [...before.keys()].sort((a, b) => a - b),\n      hold: async (segment: number) => {\n        const bytes = before.get(segment)\n        if (bytes === undefined) return undefined\n        return { file: { read: async (at: number, length: number) => bytes.subarray(Math.max(0, at), at + length) }, ownEnd: segment + bytes.length, first: segment, remember: () => true, release: () => {} } as unknown as Segment\n      },\n    })',
+          'findVanished(known.marks, {\n      ...this.#contents,\n      segments: async () => [...before.keys()].sort((a, b) => a - b),\n      hold: async (segment: number) => {\n        const bytes = before.get(segment)\n        if (bytes === undefined) return undefined\n        return { file: { read: async (at: number, length: number) => bytes.subarray(Math.max(0, at), at + length) }, ownEnd: segment + bytes.length, first: segment, noteEnd: () => true, release: () => {} } as unknown as Segment\n      },\n    })',
       },
     ],
   },
   {
     name: 'sizes are compared',
     bug: 'Misplaced bytes of a stale writer lifted the size over the watermark: nothing was noticed.',
-    seed: 1,
+    seed: 25,
     harm: 'cut',
     edits: [
       {
@@ -87,7 +87,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'only the largest watermark counts',
     bug: 'A writer that had looked before the harm appended once behind the cut; its own watermark is larger, and holds.',
-    seed: 1,
+    seed: 43,
     harm: 'late',
     edits: [
       {
@@ -101,7 +101,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'a later segment satisfies a watermark',
     bug: 'An unacknowledged record with a seal behind the cut let any process roll: nothing was noticed.',
-    seed: 1,
+    seed: 7,
     harm: 'late',
     edits: [
       {
@@ -114,12 +114,12 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'a link count of 0 tells that a file was deleted',
     bug: 'A hard link in a backup kept it above 0: the writer continued in a file outside of the store.',
-    seed: 1,
+    seed: 11,
     harm: 'links',
     edits: [
       {
         file: SEGMENT,
-        find: 'return stat?.inode === this.#inode ? this.first + stat.size : undefined',
+        find: 'return stat !== undefined && isSameFile(stat, this.#stat) ? this.first + stat.size : undefined',
         replace: 'return stat !== undefined && this.file.stat().links === 0 ? undefined : this.ownEnd',
       },
     ],
@@ -127,14 +127,14 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'the successor starts where the watermark ends',
     bug: 'It collided with late watermarks, and with positions that were acknowledged and not written down yet.',
-    seed: 1,
+    seed: 2,
     harm: 'accept',
     edits: [{ file: 'src/journal/accept-loss.ts', find: 'nextEpoch(loss.to, tail.end)', replace: 'Math.max(loss.to, tail.end + 2000)' }],
   },
   {
     name: 'a watermark is written before the sync',
     bug: 'The power failed in between: the watermark survived, and its line did not.',
-    seed: 1,
+    seed: 7,
     harm: 'slow',
     edits: [
       {
@@ -148,26 +148,26 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'a lease that was not synced makes a watermark',
     bug: 'The power took the lease, and not its watermark.',
-    seed: 1,
+    seed: 14,
     harm: 'power',
     edits: [{ file: JOURNAL, find: 'if (stands && synced !== undefined) this.#reach.mark', replace: 'if (stands) this.#reach.mark' }],
   },
   {
     name: 'an append ignores watermarks',
     bug: 'What had vanished was written over.',
-    seed: 1,
+    seed: 2,
     harm: 'cut',
     edits: [
       { file: JOURNAL, find: FIRST_CHECK, replace: '' },
       { file: JOURNAL, find: SECOND_CHECK, replace: '' },
       {
         file: REPLICA,
-        find: '      if (writes && tail.loss !== undefined) throw lossError(tail.loss)\n      if ((writes',
-        replace: '      if ((writes',
+        find: '    if (writes && tail.loss !== undefined) throw lossError(tail.loss)\n    if ((writes',
+        replace: '    if ((writes',
       },
       {
         file: REPLICA,
-        find: '      // The loss may have come to light just now.\n      if (writes && tail.loss !== undefined) throw lossError(tail.loss)\n',
+        find: '    // The loss may have come to light just now.\n    if (writes && tail.loss !== undefined) throw lossError(tail.loss)\n',
         replace: '',
       },
     ],
@@ -175,14 +175,14 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'watermarks are checked once per append',
     bug: 'Another process wrote its watermark between the check and the write.',
-    seed: 1,
+    seed: 55,
     harm: 'late',
     edits: [{ file: JOURNAL, find: SECOND_CHECK, replace: '' }],
   },
   {
     name: 'compaction forgets watermarks',
     bug: 'What vanished after a compaction was not noticed.',
-    seed: 1,
+    seed: 3,
     harm: 'compaction',
     edits: [
       {
@@ -195,12 +195,12 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'a copy is trusted',
     bug: 'A copy that was taken while the store was used raised an alarm.',
-    seed: 1,
+    seed: 3,
     harm: 'copies',
     edits: [
       {
         file: FILE,
-        find: 'header.inode !== inode || header.born !== bornMs) return false',
+        find: 'header.inode !== inode || header.born !== createdMs) return false',
         replace: 'inode < 0) return false',
       },
     ],
@@ -221,20 +221,31 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'nothing is loaded again where the epoch changes',
     bug: 'A process that had read what vanished continued in the next epoch with what it had read.',
-    seed: 636,
-    harm: 'accept',
+    seed: 1,
+    harm: 'epoch',
     edits: [
       { file: TAIL, find: 'if (isAcceptance(seal) || !(await', replace: 'if (!(await' },
-      { file: TAIL, find: 'const isStale = isAcceptance(this.#fold.seal) && this.#grown', replace: 'const isStale = false' },
+      {
+        file: TAIL,
+        find: 'const isStale = isAcceptance(this.#reading.fold.seal) && this.#reading.hasGrown',
+        replace: 'const isStale = false',
+      },
     ],
+  },
+  {
+    name: 'a checkpoint hides a loss that is being accepted',
+    bug: 'A segment that had been begun was finished before the acceptance was written. Its checkpoint hid the loss, and nothing was accepted.',
+    seed: 2570,
+    harm: 'accept',
+    edits: [{ file: 'src/journal/next-segment.ts', find: '(isAfterLoss || !state.isRooted)', replace: '!state.isRooted' }],
   },
   {
     name: 'a shrunk file is not noticed',
     bug: 'A process appended behind what had been cut off, and showed what was no longer there.',
-    seed: 333,
+    seed: 261,
     harm: 'cut',
     edits: [
-      { file: 'src/journal/read-so-far.ts', find: '    if (end < next) return false\n', replace: '    if (end <= next) return true\n' },
+      { file: 'src/journal/segment-cursor.ts', find: '    if (end < next) return false\n', replace: '    if (end <= next) return true\n' },
       {
         file: SEGMENT,
         find: 'return this.file.readSync(end - this.first - bytes.length, bytes.length).equals(bytes)',
@@ -245,7 +256,7 @@ export const HARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'the start of a journal is not checked',
     bug: 'Early segments that were deleted looked purged.',
-    seed: 1,
+    seed: 2,
     harm: 'beginning',
     edits: [{ file: 'src/journal/loss.ts', find: '(!rooted || reducer.mayStartAt?.(state, start) === false)', replace: '!rooted' }],
   },

@@ -33,6 +33,7 @@ export interface Mutant {
 const FOLD = 'src/record/fold.ts'
 const JOURNAL = 'src/engines/files/journal.ts'
 const TAIL = 'src/journal/tail.ts'
+const NEXT_SEGMENT = 'src/journal/next-segment.ts'
 const REPLICA = 'src/journal/replica.ts'
 
 const noBarrier: Edit = {
@@ -45,13 +46,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no stamp',
     bug: 'A line counted wherever it stood: a lost race happened all the same.',
-    seed: 105,
+    seed: 160,
     edits: [{ file: FOLD, find: "if (pos !== at) return { kind: 'nothing', why: 'misplaced' }", replace: '' }],
   },
   {
     name: 'conditions judged by readers',
     bug: 'A record counted only if the one before it did: one rotten bit changed the verdict on others.',
-    seed: 6,
+    seed: 2,
     edits: [
       {
         file: FOLD,
@@ -78,14 +79,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'bare newline as lead-in',
     bug: 'The next lead-in completed a line that lacked only its newline: a record answered NO_SPACE counted once space came back.',
-    seed: 128,
+    seed: 17,
     trouble: 'full',
     edits: [{ file: 'src/record/line.ts', find: "LEAD_IN = Buffer.from(' \\n')", replace: "LEAD_IN = Buffer.from('\\n')" }],
   },
   {
     name: 'no directory sync by the opener',
     bug: 'Acknowledged in a segment whose name then vanished.',
-    seed: 3,
+    seed: 1,
     trouble: 'power',
     edits: [
       {
@@ -98,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'directories durable before those above them',
     bug: 'After a sync that failed half-way up, the directories below were taken for durable.',
-    seed: 112,
+    seed: 90,
     trouble: 'directories',
     edits: [
       {
@@ -111,26 +112,26 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no barrier for readers',
     bug: 'What was shown vanished at a power loss.',
-    seed: 1900,
-    trouble: 'power',
+    seed: 1,
+    trouble: 'shown',
     edits: [noBarrier],
   },
   {
     name: 'roll without syncing the old segment',
     bug: 'The seal vanished, the next segment did not.',
-    seed: 556,
+    seed: 472,
     trouble: 'power',
-    edits: [noBarrier, { file: TAIL, find: '        await this.#journal.sync(this.segment)\n', replace: '' }],
+    edits: [noBarrier, { file: NEXT_SEGMENT, find: '    await journal.sync(fold.segment)\n', replace: '' }],
   },
   {
     name: 'poison without carrying',
     bug: "Duplicates' and others' acknowledgements were lost.",
-    seed: 10,
+    seed: 2,
     trouble: 'sync',
     edits: [
       {
-        file: TAIL,
-        find: 'const carried = from === undefined ? [] : await countedLines(this.#journal, from, first)',
+        file: NEXT_SEGMENT,
+        find: 'const carried = from === undefined ? [] : await countedLines(journal, from, first)',
         replace: 'const carried: { at: number; bytes: Buffer }[] = []',
       },
     ],
@@ -138,7 +139,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a failed sync is tried again and believed',
     bug: 'The second sync succeeded, because the pages counted as written.',
-    seed: 15,
+    seed: 2,
     trouble: 'sync',
     edits: [
       {
@@ -151,7 +152,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'delete by removing the files',
     bug: 'Late writers were told that they had written, into files that were gone; helpers wrote into the next incarnation.',
-    seed: 1588,
+    seed: 389,
     trouble: 'purge',
     edits: [
       {
@@ -164,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'truncating on a full disk',
     bug: "Others' records were cut off with one's own.",
-    seed: 42,
+    seed: 25,
     trouble: 'full',
     edits: [
       {
@@ -177,7 +178,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'acknowledging before the sync',
     bug: 'What was acknowledged vanished at a power loss.',
-    seed: 4,
+    seed: 31,
     trouble: 'power',
     edits: [{ file: JOURNAL, find: 'catch(() => undefined)\n    return synced', replace: 'catch(() => undefined)\n    return undefined' }],
   },
@@ -189,8 +190,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       { file: JOURNAL, find: 'if ((await this.#segments()).some((first) => first > segment)) {', replace: 'if (segment < 0) {' },
       {
-        file: 'src/journal/read-so-far.ts',
-        find: 'if ((hasNews || this.#confirmed !== opened) && !(await this.isEnd(segment))) return false',
+        file: 'src/journal/segment-cursor.ts',
+        find: 'if ((hasNews || this.#confirmed !== opened) && !(await this.isEnd())) return false',
         replace: '',
       },
       {
@@ -198,13 +199,13 @@ export const MUTANTS: readonly Mutant[] = [
         find: 'const isLast = !(await this.#contents.segments()).some((first) => first > open.first)',
         replace: 'const isLast = true',
       },
-      { file: TAIL, find: 'return (await this.#read.isEnd(this.segment)) ? news : this.#loadAnew()', replace: 'return news' },
+      { file: TAIL, find: "return (await this.#cursor.isEnd()) ? 'end' : 'changed'", replace: "return 'end'" },
     ],
   },
   {
     name: 'carried lines stand on their checkpoint',
     bug: 'A rotten bit in a checkpoint cost the lines that it carried, where the power had taken their own place.',
-    seed: 1731,
+    seed: 124,
     trouble: 'sync',
     edits: [
       {
@@ -217,7 +218,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an error after the write is told as definite',
     bug: 'A caller was told that nothing had happened, and the record counted.',
-    seed: 1106,
+    seed: 6,
     trouble: 'calls',
     edits: [
       { file: REPLICA, find: 'throw withOutcomeUnknown(error)', replace: 'throw error' },
@@ -231,9 +232,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: JOURNAL,
-        find: 'await feed.announce(this.name)',
+        find: 'await feed.announce(this.name, time)',
         replace:
-          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => feed.announce(this.name)))',
+          'queueMicrotask(() => void Promise.resolve().then(() => new Promise((resolve) => setImmediate(resolve))).then(() => feed.announce(this.name, time)))',
       },
     ],
   },

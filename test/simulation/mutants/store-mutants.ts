@@ -10,7 +10,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the grant is written after the child',
     bug: 'A process died in between, or a purge came: the fork stood on a past that nobody kept for it.',
-    seed: 3,
+    seed: 2,
     store: true,
     trouble: 'kills',
     edits: [
@@ -44,14 +44,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'undo does not pop',
     bug: 'The second undo went to where the first one had gone.',
-    seed: 25,
+    seed: 2,
     store: true,
-    edits: [{ file: 'src/session/fold.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
+    edits: [{ file: 'src/session/apply.ts', find: "why === 'undo' ? state.undo.slice(0, -1) :", replace: "why === 'undo' ? state.undo :" }],
   },
   {
     name: 'tags are written from a cached state',
     bug: 'What somebody else had written in between was written over.',
-    seed: 278,
+    seed: 46,
     store: true,
     edits: [
       {
@@ -65,7 +65,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'the digest of a key is ignored',
     bug: 'Another message under a key that was used before was answered with the first one, and was not written.',
-    seed: 5,
+    seed: 3,
     store: true,
     edits: [
       {
@@ -78,21 +78,21 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'two checkpoints pass for a purge',
     bug: 'Where two helpers had made a segment, a purge removed what stood before it and did not say so: the session could be restored, empty.',
-    seed: 190,
+    seed: 248,
     store: true,
     trouble: 'purge',
     edits: [
       {
-        file: 'src/journal/tail.ts',
-        find: '(this.#lastSeal?.why === why && this.#fold.checkpointCopies > 1)',
-        replace: 'this.#fold.checkpointCopies > 1',
+        file: 'src/journal/reading.ts',
+        find: '(this.lastSeal?.why === why && this.fold.checkpointCopies > 1)',
+        replace: 'this.fold.checkpointCopies > 1',
       },
     ],
   },
   {
     name: 'carried lines are not looked for past a lost preamble',
     bug: 'An acknowledged message was in the state and in a later segment, and was not shown.',
-    seed: 251,
+    seed: 76,
     store: true,
     trouble: 'sync',
     edits: [
@@ -106,7 +106,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'carried lines are not looked for behind another checkpoint',
     bug: 'Of two helpers, the first had nothing to carry: what the second one carried was not shown.',
-    seed: 999,
+    seed: 260,
     store: true,
     trouble: 'sync',
     edits: [
@@ -121,12 +121,12 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a summary counts although there is one',
     bug: 'A worker that was taken for dead came to its end after another one had: memories were drawn from the same messages twice.',
-    seed: 970,
+    seed: 272,
     store: true,
     workers: true,
     edits: [
       {
-        file: 'src/session/archives.ts',
+        file: 'src/session/decide-commit.ts',
         find: "(archive.status === 'pending' || archive.status === 'running') && archive.erased === erased",
         replace: 'archive.erased === erased',
       },
@@ -135,15 +135,17 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'memories are drawn from what an archive only covers',
     bug: 'What a fork inherits, or a revert had cut, was extracted once more.',
-    seed: 24,
+    seed: 2,
     store: true,
     workers: true,
-    edits: [{ file: 'src/commit/summary.ts', find: '[[archive.covers, false] as const,', replace: '[[archive.covers, true] as const,' }],
+    edits: [
+      { file: 'src/commit/archive-summary.ts', find: '[[archive.covers, false] as const,', replace: '[[archive.covers, true] as const,' },
+    ],
   },
   {
     name: 'the task of a dead worker is never taken',
     bug: 'An archive waited for its summary for ever.',
-    seed: 24,
+    seed: 2,
     store: true,
     workers: true,
     trouble: 'kills',

@@ -7,7 +7,7 @@ import type { Finding } from '../check.ts'
 import type { SessionFound, StoreFound } from './look.ts'
 import type { Attempt } from './run.ts'
 import { type Step, Stories, type Story, wishOf } from './story.ts'
-import type { Wish } from './wish.ts'
+import type { View, Wish } from './wish.ts'
 
 export interface StoreCheckInput {
   readonly attempts: readonly Attempt[]
@@ -38,10 +38,10 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
     if (isExcused(id)) limits += check.gone.length
     else findings.push(...check.gone)
   }
-  for (const { session_id, kind, severity, segment, offset } of [...first.findings, ...second.findings]) {
+  for (const { session, kind, severity, segment, offset } of [...first.findings, ...second.findings]) {
     if (severity !== 'damage') continue
-    const detail = `${kind} in ${session_id}, segment ${segment}, offset ${offset}`
-    if (isExcused(session_id)) limits++
+    const detail = `${kind} in ${session}, segment ${segment}, offset ${offset}`
+    if (isExcused(session)) limits++
     else findings.push({ what: 'the doctor found damage', detail })
   }
   return { findings, limits }
@@ -54,7 +54,7 @@ export function checkStore(input: StoreCheckInput): { findings: Finding[]; limit
 function hasHole({ findings }: StoreFound, id: string): boolean {
   // If the power took the first record, nothing says whose journal it is.
   const names = [id, journalName('default', id)]
-  return findings.some(({ session_id, kind }) => names.includes(session_id) && (kind === 'lost-page' || kind === 'unwritten'))
+  return findings.some(({ session, kind }) => names.includes(session) && (kind === 'lost-page' || kind === 'unwritten'))
 }
 
 class SessionCheck {
@@ -142,7 +142,7 @@ class SessionCheck {
       this.#lose('shown and gone', `${wish.name} saw the version ${answer?.version}`)
       return
     }
-    if (answer?.view !== undefined && !isDeepStrictEqual(answer.view, step.view))
+    if (answer?.view !== undefined && !this.#isSame(answer.view, step.view, wish.name))
       this.#lose('shown otherwise', `${wish.name} saw ${JSON.stringify(answer.view)} instead of ${JSON.stringify(step.view)}`)
     for (const other of this.#attempts) {
       const written = other.told === 'done' && other.ended < begun ? this.#byVersion.get(other.answer?.version ?? '') : undefined
@@ -177,10 +177,22 @@ class SessionCheck {
       return
     }
     if (shown.version !== last.version) this.#lose('another version', `${shown.version} instead of ${last.version}`)
-    if (!isDeepStrictEqual(shown.view, last.view))
+    if (shown.view.entries === undefined && last.view.entries?.length !== 0)
+      this.#find('entries not shown', `${JSON.stringify(last.view.entries)} can be read, and are refused`)
+    if (!this.#isSame(shown.view, last.view, 'the last look'))
       this.#lose('another view', `${JSON.stringify(shown.view)} instead of ${JSON.stringify(last.view)}`)
     if (!isDeepStrictEqual(shown.archives, last.archives))
       this.#lose('other archives', `${JSON.stringify(shown.archives)} instead of ${JSON.stringify(last.archives)}`)
+  }
+
+  /**
+   * Whether a session shows what the naive one does. If it has lost records and has no entry that can be read, it refuses to list its entries. That
+   * costs nothing else of it.
+   */
+  #isSame(view: View, naive: View, reader: string): boolean {
+    if (view.entries !== undefined) return isDeepStrictEqual(view, naive)
+    this.#lose('entries refused', `to ${reader}`)
+    return isDeepStrictEqual({ ...view, entries: [] }, naive)
   }
 
   /** Whoever has died with a task: another worker has taken it by now. A session that has lost its name has none. */

@@ -1,7 +1,7 @@
 /** The story of a session: its records in order, each with the wish that it fulfils and what a naive session shows after it. */
 import type { Counted } from '../../../src/record/fold.ts'
 import type { JournalRecord } from '../../../src/record/record.ts'
-import { isBackground } from '../../../src/session/fold.ts'
+import { isBackground } from '../../../src/session/apply.ts'
 import type { CommitFinished, EntryPut, MessagesAppended, SessionCreated } from '../../../src/session/records.ts'
 import { ABSENT_VERSION, versionOf } from '../../../src/session/state.ts'
 import type { Finding } from '../check.ts'

@@ -1,6 +1,10 @@
 /** What clients want of sessions, and how a store is asked for it. A wish stands in the record that fulfils it, so that both can be held together. */
+
 import type { Model } from '../../../src/commit/model.ts'
 import { Worker } from '../../../src/commit/worker.ts'
+import { HoldfastError } from '../../../src/errors.ts'
+import type { JsonObject } from '../../../src/record/record.ts'
+import type { Session } from '../../../src/store/session.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Random } from '../random.ts'
 
@@ -43,7 +47,8 @@ export interface View {
   readonly title: string | null
   readonly tags: readonly string[]
   readonly snapshots: readonly (readonly [name: string, messages: number])[]
-  readonly entries: readonly (readonly [key: string, value: string])[]
+  /** Undefined if it refuses to list them: it shows none, and a record that was lost may have put one. */
+  readonly entries: readonly (readonly [key: string, value: string])[] | undefined
   readonly canUndo: boolean
 }
 
@@ -75,7 +80,7 @@ const ECHO: Model = {
 
 /** Asks a store for it. */
 export async function fulfil(store: Store, wish: Wish): Promise<Answer> {
-  const session = store.session(wish.session)
+  const session = store.session<JsonObject>(wish.session)
   const options = { ...(wish.key === undefined ? {} : { key: wish.key }), ...(wish.expect === undefined ? {} : { expect: wish.expect }) }
   switch (wish.kind) {
     case 'append': {
@@ -124,11 +129,10 @@ function done({ version, duplicate, ids }: { version: string; duplicate: boolean
 
 /** What a session shows, with the version that it has. Without a view if it changed meanwhile. */
 export async function viewOf(store: Store, id: string): Promise<{ version: string; view: View | undefined }> {
-  const session = store.session(id)
+  const session = store.session<JsonObject>(id)
   const { version, title, tags, snapshots, canUndo, messageCount } = await session.info()
   const { messages } = await session.messages({ archived: true, limit: 1000 })
-  const entries: [string, string][] = []
-  for await (const { key, value } of session.entries(CHANNEL)) entries.push([key, value as string])
+  const entries = await entriesOf(session)
   if ((await session.version()) !== version) return { version, view: undefined }
   const view = {
     messages: messages.map((message) => ({ id: message.id, mark: message.message.mark as string })),
@@ -137,10 +141,22 @@ export async function viewOf(store: Store, id: string): Promise<{ version: strin
     title,
     tags: tags.toSorted(),
     snapshots: snapshots.map(({ name, messageCount }) => [name, messageCount] as const).toSorted(byName),
-    entries: entries.toSorted(byName),
+    entries: entries?.toSorted(byName),
     canUndo,
   }
   return { version, view }
+}
+
+async function entriesOf(session: Session<JsonObject>): Promise<[string, string][] | undefined> {
+  const entries: [string, string][] = []
+  try {
+    for await (const { key, value } of session.entries(CHANNEL)) entries.push([key, value as string])
+  } catch (error) {
+    const isRefused = error instanceof HoldfastError && error.code === 'DAMAGED' && 'places' in (error.details ?? {})
+    if (entries.length === 0 && isRefused) return undefined
+    throw error
+  }
+  return entries
 }
 
 export function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest'
 import { connect, type StoreApi } from '../../../src/client/index.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import { ON_POSTGRES } from '../../adapters/openers.ts'
+import { start, step } from '../../long.ts'
 import { ServerProcess, storeDirectory } from '../../server/process.ts'
 import { storeAddress } from '../../store-address.ts'
 
@@ -15,12 +16,27 @@ export interface Place {
   open(): Promise<StoreApi>
 }
 
-export const PLACES: readonly { readonly name: string; make(): Promise<Place> }[] = ON_POSTGRES
+interface Kind {
+  readonly name: string
+  make(): Promise<Place>
+}
+
+const ON_DISK: readonly Kind[] = [
+  { name: 'files', make: async () => local(storeDirectory()) },
+  { name: 'http', make: served },
+]
+
+export const PLACES: readonly Kind[] = ON_POSTGRES
   ? [{ name: 'postgres', make: async () => local(await storeAddress()) }]
-  : [
-      { name: 'files', make: async () => local(storeDirectory()) },
-      { name: 'http', make: served },
-    ]
+  : step(2) === 1
+    ? ON_DISK
+    : [inTurn()]
+
+/** Each test on one of the two; in another run, on the other. */
+function inTurn(): Kind {
+  let turn = start(ON_DISK.length)
+  return { name: 'files or http, in turn', make: () => (ON_DISK[turn++ % ON_DISK.length] as Kind).make() }
+}
 
 function local(where: string): Place {
   const open = async (): Promise<StoreApi> => {

@@ -73,7 +73,7 @@ export async function signIn(page: Page, server: ServerProcess, path = '/'): Pro
   await page.getByLabel('Key', { exact: true }).waitFor({ state: 'detached' })
 }
 
-/** Nobody is shut out, in either theme. */
+/** Checks that the page is accessible, in both themes. */
 export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

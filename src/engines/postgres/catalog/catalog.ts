@@ -1,6 +1,7 @@
 /**
- * The catalog port in the store's own tables: one for all servers, which is caught up by whoever asks. A put does not wait for the disk. Moving the
- * cursor does, and that covers all puts before it; a change whose put was lost is put again, because the cursor is behind it.
+ * The catalog port in the store's own tables: one for all servers, which each question catches up first. A put waits for the disk. If the server crashes
+ * between a put and the question that it was made for, the connection is made again, and the question must not be answered with older rows. Moving the
+ * cursor does not wait: it comes after the puts that it covers, and if it is lost, they are put again.
  */
 import type {
   Catalog,
@@ -28,9 +29,9 @@ import { type Database, Retry, type Row, type Statement } from '../database.ts'
 import { failureOf, isLost, isPassing } from '../failures.ts'
 import { quoted } from '../migrate.ts'
 import { DURABLE } from '../statements.ts'
+import { Conditions } from './conditions.ts'
 import { countStatement, listedRow, listStatement } from './list.ts'
 import { Put } from './put.ts'
-import { Conditions } from './query.ts'
 import { documentsOf, type NextDoc } from './rows.ts'
 import { searchTexts } from './search.ts'
 
@@ -62,22 +63,12 @@ export class PostgresCatalog implements Catalog {
     return (row?.value as string | undefined) ?? null
   }
 
-  /**
-   * Waits for the disk, and so for everything that was put before: a server that crashes now must not answer with older rows. For that it writes the row in
-   * any case, also if another process has moved the cursor.
-   */
   async advance(from: string | null, to: string): Promise<void> {
     if (from === to) return
     const { text, values } =
       from === null
-        ? {
-            text: `WITH ${DURABLE} INSERT INTO @.catalog AS c SELECT 'cursor', $1 FROM durable ON CONFLICT (key) DO UPDATE SET value = c.value`,
-            values: [to],
-          }
-        : {
-            text: `WITH ${DURABLE} UPDATE @.catalog SET value = CASE value WHEN $2 THEN $1 ELSE value END FROM durable WHERE key = 'cursor'`,
-            values: [to, from],
-          }
+        ? { text: `WITH ${LAZY} INSERT INTO @.catalog SELECT 'cursor', $1 FROM lazy ON CONFLICT DO NOTHING`, values: [to] }
+        : { text: `WITH ${LAZY} UPDATE @.catalog SET value = $1 FROM lazy WHERE key = 'cursor' AND value = $2`, values: [to, from] }
     await this.#all({ text }, values)
   }
 
@@ -242,7 +233,7 @@ export class PostgresCatalog implements Catalog {
       try {
         const next = await this.#numbers(documents)
         return await this.#database.transaction(async (client) => {
-          await client.query('SET LOCAL synchronous_commit = off')
+          await client.query(`WITH ${DURABLE} SELECT * FROM durable`)
           return work(new Put(client, this.#schema, next), (sql) => client.query(sql))
         })
       } catch (error) {

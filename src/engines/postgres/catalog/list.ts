@@ -3,7 +3,7 @@ import type { ListedRow, ListFilter, ListOrder, ListQuery } from '../../../engin
 import { withNul, withoutNul } from '../../../engine/nul.ts'
 import type { Json, JsonObject } from '../../../record/record.ts'
 import type { Row, Statement } from '../database.ts'
-import { Conditions } from './query.ts'
+import { Conditions } from './conditions.ts'
 import { fieldMark, modelMark, tagMark } from './rows.ts'
 
 type Asked = Statement & { readonly values: readonly unknown[] }

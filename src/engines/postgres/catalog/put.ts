@@ -1,4 +1,4 @@
-/** Putting what was seen of sessions. Each function runs inside a transaction of its caller, whose rows are locked in the order of names. */
+/** Puts the rows and the text of sessions. Each function runs inside a transaction of its caller, whose rows are locked in the order of names. */
 import type pg from 'pg'
 import type { MessagePut, SessionPut, TextPut } from '../../../engine/catalog.ts'
 import { withNul, withoutNul } from '../../../engine/nul.ts'
@@ -33,12 +33,12 @@ export class Put {
   /** Tells the names of those that were refused: what the catalog holds is not what they were made for. */
   async rows(puts: readonly SessionPut[]): Promise<string[]> {
     const stored = await this.#lock(puts, 'ends, crc, marks, usage, title')
-    const fits = ({ name, seen }: SessionPut): boolean => {
+    const fits = ({ name, basedOn }: SessionPut): boolean => {
       const row = stored.get(name)
-      return row === undefined ? seen === null : Number(row.ends) === seen?.end && row.crc === seen.crc
+      return row === undefined ? basedOn === null : Number(row.ends) === basedOn?.end && row.crc === basedOn.crc
     }
     const fresh = puts.filter((put) => fits(put) && !stored.has(put.name))
-    // Another process may have been first with a new one, and is not seen yet.
+    // Another process may have put the same new row first, in a transaction that is not visible here yet.
     const made = new Set(
       (await this.#insert('sessions', fresh.map(sessionRow), 'DO NOTHING RETURNING name')).map(({ name }) => withNul(name as string)),
     )
@@ -94,9 +94,9 @@ export class Put {
   /** Text that was put by another process meanwhile, or of what was forgotten, is passed over. */
   async texts(puts: readonly TextPut[]): Promise<void> {
     const stored = await this.#lock(puts, 'space, generation, text_end')
-    const taken = puts.filter(({ name, seen }) => {
+    const taken = puts.filter(({ name, basedOn }) => {
       const row = stored.get(name)
-      return row !== undefined && row.generation === seen.generation && Number(row.text_end) === seen.end
+      return row !== undefined && row.generation === basedOn.generation && Number(row.text_end) === basedOn.end
     })
     const rebuilt = taken.filter((put) => put.rebuilt)
     if (rebuilt.length > 0) {
@@ -135,14 +135,14 @@ export class Put {
   }
 
   /** What became of messages that are known, and the removal of those that get other content. */
-  async #mark({ name, archives, left, back, messages, seen, rebuilt }: TextPut): Promise<void> {
+  async #mark({ name, archives, left, back, messages, basedOn, rebuilt }: TextPut): Promise<void> {
     for (const { archive, stretches } of archives) {
       for (const stretch of stretches) await this.#markStretch(name, stretch, 'archive = $7', 'AND archive IS NULL', archive)
     }
     for (const stretch of left) await this.#markStretch(name, stretch, 'off = true', '')
     for (const stretch of back) await this.#markStretch(name, stretch, 'off = false', '')
     if (rebuilt) return
-    for (const { position, index } of messages.filter(({ position: at, source }) => at !== source || at < seen.end)) {
+    for (const { position, index } of messages.filter(({ position: at, source }) => at !== source || at < basedOn.end)) {
       await this.#run(
         `DELETE FROM @.catalog_texts WHERE sid = $1 AND kind = 'message' AND position = $2 AND place = $3`,
         ...[sidOf(name), position, index],

@@ -125,14 +125,14 @@ export function messageRows(sid: string, space: string, message: MessagePut, doc
   return textRows({ sid, doc, space, kind: 'message', position, place, source, run, depth, role, at, archive, off: !onBranch }, text)
 }
 
-interface Place extends DocumentPlace {
+interface DocumentRow extends DocumentPlace {
   readonly sid: string
   readonly doc: number
 }
 
 const NO_MESSAGE = { position: 0, place: 0, source: 0, run: 0, depth: 0, role: '', archive: null, off: false }
 
-function textRows(place: Place, text: string): Values[] {
+function textRows(place: DocumentRow, text: string): Values[] {
   const marks = marksOfText(place)
   return vectorsOf(withoutNul(text)).map((words, part) => ({ ...escaped({ ...place }), part, words: `${words} ${marks}` }))
 }

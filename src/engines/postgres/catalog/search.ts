@@ -13,7 +13,7 @@ import type { JsonObject } from '../../../record/record.ts'
 import type { Past } from '../../../session/state.ts'
 import type { Database, Row } from '../database.ts'
 import { quoted } from '../migrate.ts'
-import { Conditions } from './query.ts'
+import { Conditions } from './conditions.ts'
 import { sidOf, tagMark } from './rows.ts'
 import { anyMark, blockMarks, kindMark, queryOf, roleMark, sessionMark, spaceMark } from './words.ts'
 

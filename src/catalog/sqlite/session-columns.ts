@@ -1,0 +1,97 @@
+/**
+ * The columns of the table `sessions`, in groups that are read together. Each group has a checksum of its own, so that a reader of one of them
+ * need not read the others.
+ */
+import type { SessionPut } from '../../engine/catalog.ts'
+import { integer, type Row, text, type Value } from './database.ts'
+import { linearSql, linearSum, requireSum, sumOf } from './sums.ts'
+
+type Columns = Readonly<Record<string, typeof text | typeof integer>>
+
+class ColumnGroup {
+  /** The column of the checksum. */
+  readonly sum: string
+  readonly names: readonly string[]
+  readonly #columns: Columns
+
+  constructor(sum: string, columns: Columns) {
+    this.sum = sum
+    this.names = Object.keys(columns)
+    this.#columns = columns
+  }
+
+  /** What a statement selects. Names begin with `prefix`, where several tables have columns of one name. */
+  select(table = 'sessions', prefix = ''): string {
+    const columns = Object.entries(this.#columns).map(([name, select]) => select(`${table}.${name}`, prefix + name))
+    return [...columns, integer(`${table}.${this.sum}`, prefix + this.sum)].join(', ')
+  }
+
+  /** Throws CatalogBroken if these columns are not what was written. */
+  check(row: Row, prefix = ''): void {
+    requireSum(
+      row,
+      this.names.map((name) => prefix + name),
+      prefix + this.sum,
+    )
+  }
+
+  sumOf(values: Readonly<Record<string, Value>>): number {
+    return sumOf(this.names.map((name) => values[name] ?? null))
+  }
+}
+
+/** What lists return, filter and sort by. */
+export const SHOWN = new ColumnGroup('shown_sum', {
+  ...{ name: text, space: text, id: text, status: text, gone: integer, title: text, title_key: text },
+  ...{ owner: text, workspace: text, parent: text, created: text, updated: text, info: text, filters: text },
+})
+/** How far the row was read. */
+export const READ = new ColumnGroup('read_sum', {
+  ...{ name: text, space: text, status: text, end: integer, crc: text, born: integer, due: integer },
+})
+/** How far the text was put. */
+export const TEXT = new ColumnGroup('text_sum', {
+  ...{ name: text, generation: integer, text_end: integer, text_at: integer, text_crc: text, branch: text },
+})
+/** What other statements look for. */
+export const OTHERS = new ColumnGroup('others_sum', { name: text, haystack: text, past: text, born: integer })
+/** What is counted, by statements of many rows. */
+export const COUNTED = ['live', 'archived', 'tokens', 'bytes'] as const
+export const COUNTED_SQL = linearSql(COUNTED)
+
+/** What the column `filters` holds: from it, the rows of tags, fields and models are made. */
+export type Filters = [tags: SessionPut['tags'], metadata: SessionPut['metadata'], usage: SessionPut['usage']]
+
+export type SessionValues = Readonly<Record<string, Value>>
+
+/** What a put sets. */
+export function valuesOf(row: SessionPut): SessionValues {
+  const { name, space, id, status, title, tags, owner, workspace, parent, createdAt, updatedAt, info, live, archived, tokens, bytes } = row
+  const filters: Filters = [tags, row.metadata, row.usage]
+  const values = {
+    ...{ name, space, id, status, gone: status === 'deleted' ? 1 : 0, title, title_key: (title ?? '').toLowerCase() },
+    ...{ haystack: `${id}\n${title ?? ''}\n${tags.join('\n')}`.toLowerCase(), owner, workspace, parent },
+    filters: JSON.stringify(filters),
+    ...{ created: createdAt, updated: updatedAt, info: JSON.stringify(info), live, archived, tokens, bytes },
+    ...{ due: row.due ? 1 : 0, past: JSON.stringify(row.past), end: row.mark.end, crc: row.mark.crc, born: row.born },
+  }
+  const sums = {
+    shown_sum: SHOWN.sumOf(values),
+    read_sum: READ.sumOf(values),
+    others_sum: OTHERS.sumOf(values),
+    counted_sum: linearSum(COUNTED.map((column) => values[column])),
+  }
+  return { ...values, ...sums }
+}
+
+/** What is set where text was put, or everything was forgotten. */
+export function textValues(values: {
+  readonly name: string
+  readonly generation: number
+  readonly text_end: number
+  readonly text_at: number
+  readonly text_crc: string
+  readonly branch: string
+}): SessionValues {
+  return { ...values, text_sum: TEXT.sumOf(values) }
+}

@@ -1,9 +1,0 @@
-import { expect, test } from 'vitest'
-import { raceCommits } from '../processes/racing-commits.ts'
-
-test('F12 re-commit of committed messages: not by two processes that commit at random moments, while workers are killed', {
-  timeout: 240_000,
-}, async () => {
-  await raceCommits({ moments: 50, seed: Math.floor(Math.random() * 2 ** 32) })
-  expect.hasAssertions()
-})
