@@ -75,7 +75,7 @@ async function checkSessions(database: Database, breath: Breath): Promise<void> 
   for (let after = 0; ; ) {
     const rows = database.all(
       `SELECT ${integer('sid')}, ${columns}, ${integer(`(${COUNTED_SQL}) IS counted_sum`, 'counted')} FROM sessions
-       WHERE sid > ? ORDER BY sid LIMIT ${TOGETHER}`,
+       WHERE sid > ? ORDER BY sessions.sid LIMIT ${TOGETHER}`,
       after,
     )
     for (const row of rows) {
@@ -90,14 +90,20 @@ async function checkSessions(database: Database, breath: Breath): Promise<void> 
 }
 
 const ARCHIVES = [
-  { select: `${TASK_COLUMNS} FROM tasks t`, key: ['sid', 'archive'], checkRow: checkTask },
-  { select: `${EXTRACTION_COLUMNS} FROM extractions e`, key: ['sid', 'archive', 'place'], checkRow: checkExtraction },
+  { select: `${TASK_COLUMNS} FROM tasks t`, table: 't', key: ['sid', 'archive'], checkRow: checkTask },
+  { select: `${EXTRACTION_COLUMNS} FROM extractions e`, table: 'e', key: ['sid', 'archive', 'place'], checkRow: checkExtraction },
 ]
 
-async function checkArchives(database: Database, { select, key, checkRow }: (typeof ARCHIVES)[number], breath: Breath): Promise<void> {
-  const after = `(${key.join(', ')}) > (${key.map(() => '?').join(', ')})`
+async function checkArchives(
+  database: Database,
+  { select, table, key, checkRow }: (typeof ARCHIVES)[number],
+  breath: Breath,
+): Promise<void> {
+  // With the table: the bare names are those of the results, by which every page would be sorted anew.
+  const columns = key.map((column) => `${table}.${column}`).join(', ')
+  const after = `(${columns}) > (${key.map(() => '?').join(', ')})`
   for (let last: Value[] = key.map(() => -1); ; ) {
-    const rows = database.all(`SELECT ${select} WHERE ${after} ORDER BY ${key.join(', ')} LIMIT ${TOGETHER}`, ...last)
+    const rows = database.all(`SELECT ${select} WHERE ${after} ORDER BY ${columns} LIMIT ${TOGETHER}`, ...last)
     rows.forEach(checkRow)
     const row = rows.at(-1)
     if (row === undefined) return

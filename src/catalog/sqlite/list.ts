@@ -21,9 +21,10 @@ export function listRows(database: Database, query: ListQuery): ListedRow[] {
     conditions.push(`${column} ${from} ?`, `(${column} ${beyond} ? OR id > ?)`)
     values.push(after.by, after.by, after.id)
   }
+  // With the table, since the bare names are those of the results, which no index has.
   const rows = database.all(
     `SELECT ${SHOWN.select()} FROM sessions WHERE ${conditions.join(' AND ')}
-     ORDER BY ${column} ${order === 'title' ? 'ASC' : 'DESC'}, id LIMIT ?`,
+     ORDER BY sessions.${column} ${order === 'title' ? 'ASC' : 'DESC'}, sessions.id LIMIT ?`,
     ...values,
     limit,
   )
