@@ -219,7 +219,8 @@ export class DocumentSalvage {
 
   /** Where the next whole record begins, or the end of the array if the fields of the document go on behind it. */
   #nextRecord(from: number): number | undefined {
-    const begin = /(?<=[,[]\s*)\{|\](?=\s*,\s*"(?:\w+)"\s*:\s*["[{\d])/g
+    // The brace first: what stands before it is looked at only there.
+    const begin = /\{(?<=[,[]\s*\{)|\](?=\s*,\s*"(?:\w+)"\s*:\s*["[{\d])/g
     begin.lastIndex = from
     let tries = 0
     for (let found = begin.exec(this.#text); found !== null && tries++ < TRIES; found = begin.exec(this.#text)) {

@@ -1,8 +1,30 @@
-/** An integer in a JSON text that a reader would round. Texts are skipped: digits inside them are no numbers. */
+/** An integer in a JSON text that a reader would round. Texts are skipped: digits inside them are no numbers. The text need not be valid JSON. */
 export function roundedInteger(json: string): string | undefined {
-  if (!/\d{16}/.test(json)) return undefined
-  for (const [token, integer] of json.matchAll(/"(?:[^"\\]|\\.)*"|-?(\d+)(?![\d.eE])|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
-    if (integer !== undefined && !Number.isSafeInteger(Number(token))) return token
+  const token = /\d{16,}|"/g
+  for (let found = token.exec(json); found !== null; found = token.exec(json)) {
+    const { index, 0: digits } = found
+    if (digits === '"') {
+      const end = endOfText(json, index)
+      if (end === undefined) return undefined
+      token.lastIndex = end
+      continue
+    }
+    const before = json.slice(Math.max(0, index - 2), index)
+    const isInteger = !/[.eE]/.test(json.charAt(token.lastIndex)) && !/(?:\.|[eE][+-]?)$/.test(before)
+    if (isInteger && !Number.isSafeInteger(Number(digits))) return before.endsWith('-') ? `-${digits}` : digits
   }
   return undefined
+}
+
+/** Behind the text that begins with the quote at `open`; undefined if it never ends. */
+function endOfText(json: string, open: number): number | undefined {
+  let close = json.indexOf('"', open + 1)
+  while (close !== -1 && isEscaped(json, close)) close = json.indexOf('"', close + 1)
+  return close === -1 ? undefined : close + 1
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let backslashes = 0
+  while (json.charAt(at - 1 - backslashes) === '\\') backslashes++
+  return backslashes % 2 === 1
 }

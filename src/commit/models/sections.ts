@@ -36,7 +36,7 @@ export function parseOverview(overview: string): Sections {
   const sections = Object.fromEntries(SECTIONS.map((section) => [section, [] as string[]])) as { [section in Section]: string[] }
   let current: Section = 'facts'
   for (const line of overview.slice(0, LONGEST).split('\n')) {
-    const heading = /^#{1,6} +(.*)$/.exec(line)
+    const heading = /^#{1,6} (.*)$/.exec(line)
     if (heading !== null) {
       const name = (heading[1] ?? '').trim().toLowerCase()
       current = SECTIONS.find((section) => HEADINGS[section].toLowerCase() === name) ?? 'facts'
