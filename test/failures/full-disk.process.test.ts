@@ -1,6 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/engine/clock.ts'
 import { requirePlatform } from '../platform.ts'
 import { mountTmpfs } from '../processes/mount.ts'
 import { makeWorld } from '../simulation/world.ts'
@@ -60,7 +61,9 @@ test.skipIf(!tmpfs.available)('F30 disk full: the same on a disk that is really 
   const mount = mountTmpfs(1)
   const directory = join(mount.directory, 'store')
   try {
-    const { engine, journal, replica } = await open({ directory, limits: { reserveBytes: 64 * 1024 } })
+    let passedMs = 0
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs }
+    const { engine, journal, replica } = await open({ directory, clock, limits: { reserveBytes: 64 * 1024 } })
     await replica.submit(write('before'))
     const ballast = join(mount.directory, 'ballast')
     writeFileSync(ballast, Buffer.alloc(700 * 1024))
@@ -76,9 +79,13 @@ test.skipIf(!tmpfs.available)('F30 disk full: the same on a disk that is really 
     expect((await inspect(journal)).notes).toEqual(['before', ...acknowledged])
     await replica.submit(write('gone', 'session.deleted', true))
     await replica.submit(write('back', 'session.restored', true))
+    expect(existsSync(join(directory, 'reserve'))).toBe(false)
     rmSync(ballast)
+    passedMs = 10_000
     await replica.submit(write('after'))
     await engine.close()
+    // Made again before the store is opened again: the disk may be full by then.
+    expect(statSync(join(directory, 'reserve')).size).toBe(64 * 1024)
     const anew = await open({ directory, limits: { reserveBytes: 64 * 1024 } })
     expect((await inspect(anew.journal)).notes).toEqual(['before', ...acknowledged, 'gone', 'back', 'after'])
     await anew.engine.close()

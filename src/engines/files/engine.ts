@@ -67,7 +67,7 @@ export async function openFilesEngine(options: FilesEngineOptions): Promise<Engi
   const { store, file, warnings } = await identified(patient, root, { expected, exclusive, clock, ids })
   const directory = new StoreDirectory(patient, root, { store, file })
   const disk = diskOf(directory, patient)
-  const reserve = new Reserve(disk, root, limits.reserveBytes)
+  const reserve = new Reserve(disk, clock, root, limits.reserveBytes)
   const [filled, feed] = await Promise.all([
     reserve.fill(),
     Feed.open({

@@ -108,6 +108,7 @@ export class FilesJournal implements Journal {
           throw withOutcomeUnknown(error)
         }
         if (stands && synced !== undefined) this.#reach.mark(group, at, open)
+        if (this.#parts.reserve.isDue) this.#refill()
         // Not spread: that alone took a twentieth of an append.
         return { moved: false, placed: result.placed, refusal: result.refusal, opened: open.opened }
       } catch (error) {
@@ -248,6 +249,11 @@ export class FilesJournal implements Journal {
   async close(): Promise<void> {
     await this.#parts.segments.close(this.#directory)
     await this.#parts.indexes.close(this.name)
+  }
+
+  /** Beside the caller's way. Without room it is tried again later. */
+  #refill(): void {
+    this.#parts.track(() => this.#parts.reserve.fill()).catch(() => undefined)
   }
 
   async #segments(): Promise<number[]> {
