@@ -6,6 +6,7 @@ import { commits } from './commits.ts'
 import { encryption } from './encryption.ts'
 import { erase } from './erase.ts'
 import type { Benchmark } from './harness.ts'
+import { hostile } from './hostile.ts'
 import { httpAppend } from './http-append.ts'
 import { httpFollowers } from './http-followers.ts'
 import { httpMemory } from './http-memory.ts'
@@ -35,6 +36,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   commandLine,
   commits,
   httpAppend,
+  hostile,
   catalogList,
   catalogSearch,
   catalogAppend,

@@ -25,7 +25,6 @@ export { type BackedUp, type BackupOptions, backUp, restoreBackup } from './engi
 export type { ReplacedSession } from './engines/files/backup-replacement.ts'
 export type { PostgresPlace } from './engines/postgres/place.ts'
 export { type ErrorCode, type ErrorDetails, type ErrorReason, HoldfastError, type HoldfastErrorOptions, type Outcome } from './errors.ts'
-export { type BytesLimits, bytesSource, bytesSources } from './formats/bytes.ts'
 export type {
   ArchiveItem,
   ArchiveOutcome,
@@ -98,10 +97,11 @@ export type { ListOptions, ListPage } from './store/list.ts'
 export type { MemoriesOptions, Memory } from './store/memories.ts'
 export type { Appended, AppendOptions } from './store/messages/append.ts'
 export type { About, BeforeAppend } from './store/messages/before-append.ts'
-export type { StoredEntry } from './store/messages/entries.ts'
+export type { EntryPage, EntryPageOptions, StoredEntry } from './store/messages/entries.ts'
 export type { Change, FollowOptions } from './store/messages/follow.ts'
 export type { RecordPage, RecordPageOptions } from './store/messages/record-page.ts'
 export type { ReplaceOptions } from './store/messages/replace.ts'
+export type { RevisionOptions, RevisionPage } from './store/messages/revisions.ts'
 export type { StoredMessage } from './store/messages/stored-message.ts'
 export type { MessageRecord, Page, PageOptions } from './store/messages/transcript.ts'
 export type { LastTurn, Window, WindowOptions } from './store/messages/window.ts'
@@ -116,6 +116,7 @@ export type { ArchiveInfo, ArchivePageOptions, CommitOptions, TaskInfo, WholeArc
 export type { RetryOptions, TaskListOptions } from './store/task-list.ts'
 export type { Committed, Task } from './store/tasks.ts'
 export type { TreeNode, TreeOptions, TreePage } from './store/tree.ts'
+export { type BytesLimits, bytesSource, bytesSources } from './transfer/bytes.ts'
 export { type Copied, copyStore } from './transfer/copy.ts'
 export { type ExportFormat, type ExportOptions, exportFrom } from './transfer/export/export.ts'
 export { importInto } from './transfer/import/import.ts'

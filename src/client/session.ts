@@ -12,10 +12,11 @@ import type { CommittedApi } from '../store/api/task-api.ts'
 import type { DamagedPlace, DamageReport } from '../store/damage/damage.ts'
 import type { WriteOptions, Written } from '../store/handle.ts'
 import type { Appended, AppendOptions } from '../store/messages/append.ts'
-import type { StoredEntry } from '../store/messages/entries.ts'
+import type { EntryPage, EntryPageOptions, StoredEntry } from '../store/messages/entries.ts'
 import type { Change, FollowOptions } from '../store/messages/follow.ts'
 import type { RecordPage, RecordPageOptions } from '../store/messages/record-page.ts'
 import type { ReplaceOptions } from '../store/messages/replace.ts'
+import type { RevisionOptions, RevisionPage } from '../store/messages/revisions.ts'
 import type { StoredMessage } from '../store/messages/stored-message.ts'
 import type { MessageRecord, Page, PageOptions } from '../store/messages/transcript.ts'
 import type { LastTurn, Window, WindowOptions } from '../store/messages/window.ts'
@@ -111,9 +112,14 @@ export class RemoteSession<M extends object = Message> implements SessionApi<M> 
     return orUndefined('message_id', () => this.#ask('GET', pathOf`/messages/${id}/record`, messageRecordCodec.decode))
   }
 
-  async revisions(id: string): Promise<StoredMessage<M>[]> {
+  async revisions(id: string, { limit, cursor }: RevisionOptions = {}): Promise<RevisionPage<M>> {
     const path = pathOf`/messages/${id}/revisions`
-    return typed<M>((await orUndefined('message_id', () => this.#ask('GET', path, list(storedMessageCodec).decode))) ?? [])
+    const decode: Decode<RevisionPage<M>> = (sent, headers) => ({
+      revisions: typed<M>(list(storedMessageCodec).decode(sent)),
+      cursor: headers.get('x-next-cursor'),
+    })
+    const page = await orUndefined('message_id', () => this.#ask('GET', path, decode, { query: { limit, cursor: cursor ?? undefined } }))
+    return page ?? { revisions: [], cursor: null }
   }
 
   putEntries(entries: readonly Entry[], { key, expect }: WriteOptions = {}): Promise<Written> {
@@ -126,7 +132,16 @@ export class RemoteSession<M extends object = Message> implements SessionApi<M> 
   }
 
   async *entries(channel: string): AsyncGenerator<StoredEntry> {
-    yield* await this.#ask('GET', '/entries', list(entryCodec).decode, { query: { channel } })
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page: EntryPage = await this.entryPage(channel, { cursor })
+      yield* page.entries
+      cursor = page.cursor
+    }
+  }
+
+  entryPage(channel: string, { limit, cursor }: EntryPageOptions = {}): Promise<EntryPage> {
+    const decode: Decode<EntryPage> = (sent, headers) => ({ entries: list(entryCodec).decode(sent), cursor: headers.get('x-next-cursor') })
+    return this.#ask('GET', '/entries', decode, { query: { channel, limit, cursor: cursor ?? undefined } })
   }
 
   describe({ addTags, removeTags, ...description }: DescribeOptions, { key, expect }: WriteOptions = {}): Promise<Written> {

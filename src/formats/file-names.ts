@@ -3,7 +3,7 @@
 const LOG = /\.(?:jsonl|json|ndjson)(?:\.(?:zst|gz))?$/i
 /** What an interrupted save leaves: the name of the file, and behind or in front of it something of its own. */
 const ORPHAN = /\.(?:jsonl|json)(?:\.[\w-]+)?\.tmp$|\.(?:jsonl|json)\.tmp[\w.-]*$/i
-const ARCHIVE = /^history\/archive_\d+\//
+const ARCHIVE = /(?<=^|\/)history\/archive_\d+\//g
 
 export function isLog(name: string): boolean {
   return LOG.test(name) && !isOrphan(name)
@@ -15,7 +15,22 @@ export function isOrphan(name: string): boolean {
 
 /** Whether a directory is one session, by the paths of what is in it. */
 export function isSessionDirectory(paths: readonly string[]): boolean {
-  return paths.some((path) => path === 'messages.jsonl' || ARCHIVE.test(path))
+  return paths.some((path) => sessionDirectoriesOf(path).includes(''))
+}
+
+/** The directories that are sessions because this file is in them. */
+export function sessionDirectoriesOf(path: string): string[] {
+  const before = (end: number): string => path.slice(0, Math.max(0, end - 1))
+  const found = [...path.matchAll(ARCHIVE)].map(({ index }) => before(index))
+  const name = path.lastIndexOf('/') + 1
+  return path.slice(name) === 'messages.jsonl' ? [...found, before(name)] : found
+}
+
+/** The directories above a file, the outermost one first: that of the archive is ''. */
+export function directoriesAbove(path: string): string[] {
+  const found = ['']
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) found.push(path.slice(0, end))
+  return found
 }
 
 /** A segment of a Holdfast journal, by the name of its file. */

@@ -1,10 +1,11 @@
 /**
  * Tar archives, as far as a directory of sessions needs them: regular files, with names of any length (as pax or GNU tar write them). Everything
- * else in one is passed over. One that is cut off gives what is there.
+ * else in one is passed over. One that is cut off gives what is there. One that would cost too much to read is refused (`budget.ts`).
  *
  *     header, 512 bytes: name 100 · … · size 12, octal, at 124 · checksum 8 at 148 · type 1 at 156 · "ustar" at 257 · prefix 155 at 345
  *     content, up to a whole number of 512 bytes
  */
+import type { Budget } from './budget.ts'
 
 export interface TarFile {
   readonly path: string
@@ -12,32 +13,35 @@ export interface TarFile {
 }
 
 const BLOCK = 512
+/** What a pax header may have besides a path: times, and names of owners. */
+const PAX_OTHERS = 4096
 const [REGULAR, OLD_REGULAR, PAX, LONG_NAME] = ['0', '\0', 'x', 'L']
 
 export function isTar(head: Uint8Array): boolean {
   return head.length >= 262 && Buffer.from(head.buffer, head.byteOffset + 257, 5).toString('latin1') === 'ustar'
 }
 
-export function filesInTar(archive: Buffer): TarFile[] {
-  const files: TarFile[] = []
+/** A generator, so that whoever takes the files can let others have their turn. */
+export function* filesInTar(archive: Buffer, budget: Budget): Generator<TarFile> {
   let named: string | undefined
   for (let at = 0; at + BLOCK <= archive.length; ) {
     const header = archive.subarray(at, at + BLOCK)
     const size = Number.parseInt(textAt(header, 124, 12).trim() || '0', 8)
     if (!isTar(header) || !Number.isSafeInteger(size) || size < 0) break
+    budget.addFile()
     const content = archive.subarray(at + BLOCK, at + BLOCK + size)
     const type = String.fromCharCode(header[156] as number)
+    if (type === PAX || type === LONG_NAME) budget.checkPathLength(size - PAX_OTHERS)
     if (type === PAX) named = pathInPax(content) ?? named
     else if (type === LONG_NAME) named = textAt(content, 0, size)
     else {
       const prefix = textAt(header, 345, 155)
-      const path = cleaned(named ?? `${prefix === '' ? '' : `${prefix}/`}${textAt(header, 0, 100)}`)
-      if ((type === REGULAR || type === OLD_REGULAR) && path !== '') files.push({ path, bytes: content })
+      const path = cleaned(named ?? `${prefix === '' ? '' : `${prefix}/`}${textAt(header, 0, 100)}`, budget)
+      if ((type === REGULAR || type === OLD_REGULAR) && path !== '') yield { path, bytes: content }
       named = undefined
     }
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK
   }
-  return files
 }
 
 export function tarOf(files: readonly TarFile[]): Buffer {
@@ -84,9 +88,9 @@ function textAt(bytes: Buffer, from: number, length: number): string {
 }
 
 /** A path below the archive, whatever it says: nothing is written to it. */
-function cleaned(path: string): string {
-  return path
-    .split('/')
-    .filter((part) => part !== '' && part !== '.' && part !== '..')
-    .join('/')
+function cleaned(path: string, budget: Budget): string {
+  budget.checkPathLength(path.length)
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.' && part !== '..')
+  budget.checkDepth(parts.length - 1)
+  return parts.join('/')
 }

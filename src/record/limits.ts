@@ -17,6 +17,8 @@ export const CALLER_LIMITS = {
   messagesPerRecord: 10_000,
   /** Messages in one page, and sessions. */
   pageMessages: 1000,
+  /** What a page holds, as JSON: of messages, records, entries or revisions. It has fewer than asked for if they are larger; one always fits. */
+  pageBytes: 4 * 1024 * 1024,
   pageSessions: 1000,
   /** Hits of one search; fields of metadata that one list may be filtered by. */
   pageHits: 200,

@@ -3,10 +3,12 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { STORE_SPACE } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
+import type { KeyRecord } from './api-keys.ts'
 import { addressOf, authenticate, cookieFor, NO_COOKIE } from './authenticate.ts'
 import { readJson } from './body.ts'
 import { BASE, failureOf } from './envelope.ts'
 import { guard } from './guard.ts'
+import { SERVER_LIMITS } from './limits.ts'
 import { MCP_ROUTE } from './mcp.ts'
 import { documentOf, register } from './openapi.ts'
 import { docsPage, pageResponse } from './pages.ts'
@@ -116,15 +118,16 @@ function addPages(app: OpenAPIHono, parts: ServerParts): void {
   page('/login', (c) => signIn(parts, c), 'POST')
   page('/logout', () => Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': NO_COOKIE } }), 'POST')
   page('/login', async (c) => {
-    parts.attempts.spend(addressOf(c))
     const record = parts.logins.use(c.req.query('code') ?? '')
-    if (record === undefined)
+    if (record === undefined) {
+      parts.attempts.spend(addressOf(c))
       return pageResponse(
         'Used up',
         '<h1>This link was used before</h1><p>Start the server again for another one, or <a href="/">sign in with a key</a>.</p>',
         {},
         401,
       )
+    }
     await parts.audit.record({ key: record.id, space: record.space, action: 'GET /login', session: null, status: 303, request: '' })
     return redirect('/', { 'set-cookie': cookieFor(parts, record) })
   })
@@ -142,10 +145,12 @@ function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<
   for (const place of WEB_PLACES) page(place, (c) => files.page(c.req.header('accept-encoding')))
   // The page tells what is wrong with a link; the status is for programs.
   page('/shared/:token', async (c) => {
-    parts.attempts.spend(addressOf(c))
     const status = await parts.store.shared(c.req.param('token') ?? '', { limit: 1 }).then(
       () => 200,
-      (error: unknown) => failureOf(error, { ifMatch: false }).status,
+      (error: unknown) => {
+        if (error instanceof HoldfastError && error.code === 'NOT_FOUND') parts.attempts.spend(addressOf(c))
+        return failureOf(error, { ifMatch: false }).status
+      },
     )
     return files.page(c.req.header('accept-encoding'), UNLISTED, status)
   })
@@ -161,14 +166,24 @@ function addWeb(page: (path: string, answer: (c: Context) => Response | Promise<
 
 /** A key becomes a cookie that scripts cannot read: the browser does not keep the key itself. */
 async function signIn(parts: ServerParts, c: Context): Promise<Response> {
-  const { key } = ((await readJson(c)) ?? {}) as { key?: unknown }
-  const record = typeof key === 'string' ? await parts.keys.find(key) : undefined
+  const record = await knownKey(parts, c)
   if (record === undefined) {
     parts.attempts.spend(addressOf(c))
     throw new HoldfastError('UNAUTHENTICATED', 'This key is not known here: it was mistyped, it was revoked, or it has expired.')
   }
   await parts.audit.record({ key: record.id, space: record.space, action: 'POST /login', session: null, status: 200, request: '' })
   return Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': cookieFor(parts, record) } })
+}
+
+/** The key in a body, if the store knows it. Whoever sends it is known by the address only. */
+async function knownKey({ heldBytes, keys }: ServerParts, c: Context): Promise<KeyRecord | undefined> {
+  const holding = heldBytes.of(`address ${addressOf(c)}`)
+  try {
+    const { key } = ((await readJson(c, holding, SERVER_LIMITS.loginBytes)) ?? {}) as { key?: unknown }
+    return typeof key === 'string' ? await keys.find(key) : undefined
+  } finally {
+    holding.end()
+  }
 }
 
 function addProbes(app: OpenAPIHono, parts: ServerParts): void {

@@ -4,6 +4,7 @@ import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import type { KeyRecord } from './api-keys.ts'
 import { headerOf } from './body.ts'
+import type { FairQueue } from './fair-queue.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { ServerParts } from './parts.ts'
 import { type Principal, within } from './principal.ts'
@@ -19,7 +20,7 @@ export async function authenticate(parts: ServerParts, c: Context): Promise<Prin
     if (parts.nobody !== undefined) return inSubSpace(c, parts.nobody)
     throw refused('Send a key in X-API-Key, or as a bearer in Authorization.')
   }
-  const found = secret.startsWith('hft_') ? await byToken(parts, secret, cookie !== undefined) : await byKey(parts, secret)
+  const found = secret.startsWith('hft_') ? await byToken(parts, secret, cookie !== undefined) : await byKey(parts, c, secret)
   if (found === undefined) {
     // Looked up first: behind a proxy everybody has one address, and whoever tries keys there must not lock out those who have one.
     parts.attempts.spend(addressOf(c))
@@ -34,11 +35,22 @@ export function addressOf(c: Context): string {
   return incoming?.socket.remoteAddress ?? 'local'
 }
 
-async function byKey({ keys }: ServerParts, key: string): Promise<Principal | undefined> {
-  const record = keys.known(key) ?? (await keys.find(key))
+async function byKey({ keys, lookups }: ServerParts, c: Context, key: string): Promise<Principal | undefined> {
+  const record = keys.known(key) ?? (await lookUp(lookups, c, () => keys.find(key)))
   if (record === undefined) return undefined
   const { id, space, scope, owner, digest } = record
   return { id, kind: 'key', space, scope, owner, session: null, secret: digest, account: space, user: 'default' }
+}
+
+/** A client that sends one unknown key after the other slows down only itself. */
+async function lookUp<T>(lookups: FairQueue, c: Context, work: () => Promise<T>): Promise<T> {
+  const place = lookups.placeOf(addressOf(c))
+  await place.enter()
+  try {
+    return await work()
+  } finally {
+    place.leave()
+  }
 }
 
 async function byToken({ keys }: ServerParts, token: string, isCookie: boolean): Promise<Principal | undefined> {

@@ -6,6 +6,7 @@ import { roundedInteger } from '../record/integers.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
 import { endOfTick } from './end-of-tick.ts'
+import type { Holding } from './held-bytes.ts'
 import { SERVER_LIMITS } from './limits.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -23,8 +24,8 @@ export function headerOf(c: Context, name: string): string | undefined {
 }
 
 /** What was sent; undefined if nothing was. */
-export async function readJson(c: Context): Promise<unknown> {
-  const bytes = await readBytes(c)
+export async function readJson(c: Context, holding: Holding, most?: number): Promise<unknown> {
+  const bytes = await readBytes(c, holding, most)
   if (bytes.length === 0) return undefined
   const type = headerOf(c, 'content-type')
   // A page of somebody else can send a form or plain text without being asked; JSON it cannot.
@@ -66,37 +67,52 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
-export async function readBytes(c: Context, most: number = SERVER_LIMITS.bodyBytes): Promise<Uint8Array> {
+/** The bytes count for `holding` as they arrive. */
+export async function readBytes(c: Context, holding: Holding, most: number = SERVER_LIMITS.bodyBytes): Promise<Uint8Array> {
   const length = Number(headerOf(c, 'content-length') ?? 0)
   if (length > most) throw tooLarge(most)
   const { incoming } = (c.env ?? {}) as Bindings
   // Read from the connection itself where there is one: a stream around it takes longer than the request.
   if (incoming !== undefined) {
     await endOfTick()
-    return wholeOf(incoming, most) ?? readIncoming(incoming, most)
+    return wholeOf(incoming, holding, most) ?? readIncoming(incoming, holding, most)
   }
   const bytes = new Uint8Array(await c.req.arrayBuffer())
   if (bytes.length > most) throw tooLarge(most)
+  holding.add(bytes.length)
   return bytes
 }
 
 /** Most bodies have come whole by the end of the turn that brought their head: then there is nothing to listen for. */
-function wholeOf(incoming: IncomingMessage, most: number): Uint8Array | undefined {
+function wholeOf(incoming: IncomingMessage, holding: Holding, most: number): Uint8Array | undefined {
   if (!incoming.complete || incoming.readableFlowing === true) return undefined
   const bytes = (incoming.read() as Buffer | null) ?? NOTHING
   if (bytes.length > most) throw tooLarge(most)
+  holding.add(bytes.length)
   return bytes
 }
 
-function readIncoming(incoming: IncomingMessage, most: number): Promise<Uint8Array> {
+function readIncoming(incoming: IncomingMessage, holding: Holding, most: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    incoming.on('data', (chunk: Buffer) => {
+    let refusal: unknown
+    const take = (chunk: Buffer): void => {
       length += chunk.length
-      if (length <= most) chunks.push(chunk)
-      // What is still coming is read and forgotten, so that the answer can be.
-      else reject(tooLarge(most))
+      if (length > most) throw tooLarge(most)
+      holding.add(chunk.length)
+      chunks.push(chunk)
+    }
+    incoming.on('data', (chunk: Buffer) => {
+      // The rest of a refused body is read and dropped, so that the client reads the answer.
+      if (refusal !== undefined) return
+      try {
+        take(chunk)
+      } catch (error) {
+        refusal = error
+        chunks.length = 0
+        reject(error)
+      }
     })
     incoming.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const cut = (): void => reject(new HoldfastError('INVALID_ARGUMENT', 'The body ended before it was complete.'))

@@ -25,7 +25,7 @@ const HEARTBEAT = ':\n\n'
 export class EventStream {
   readonly #write: (text: string) => boolean
   readonly #end: () => void
-  #onClosed: (() => void) | undefined
+  readonly #onClosed: (() => void)[] = []
   #open = true
 
   private constructor(write: (text: string) => boolean, end: () => void) {
@@ -59,7 +59,7 @@ export class EventStream {
   }
 
   onClosed(callback: () => void): void {
-    if (this.#open) this.#onClosed = callback
+    if (this.#open) this.#onClosed.push(callback)
     else callback()
   }
 
@@ -68,7 +68,7 @@ export class EventStream {
     if (!this.#open) return
     this.#open = false
     this.#end()
-    this.#onClosed?.()
+    for (const callback of this.#onClosed) callback()
   }
 
   #say(text: string): void {

@@ -43,6 +43,9 @@ export class Followers {
   /** Those that are being told what they have missed, and what came meanwhile. */
   readonly #arriving = new Map<SpaceFollower, Changes[]>()
   readonly #streams = new Set<EventStream>()
+  /** Streams that were admitted, also those that are not open yet. */
+  #admitted = 0
+  readonly #ofKeys = new Map<string, number>()
   readonly #stopping = new AbortController()
   #looking: Promise<void> | undefined
   #cursor: string | undefined
@@ -59,10 +62,20 @@ export class Followers {
     return this.#streams.size
   }
 
-  /** Whether one more may come. */
-  admit(): void {
-    if (this.#streams.size >= this.#most) {
-      throw new HoldfastError('RESOURCE_EXHAUSTED', 'Too many streams of events are open. Try again later.')
+  /** Counts one more stream of a key, until the function that it returns is called. RESOURCE_EXHAUSTED if there are too many. */
+  admit(key: string): () => void {
+    const ofKey = this.#ofKeys.get(key) ?? 0
+    if (this.#admitted >= this.#most || ofKey >= Math.max(1, Math.floor(this.#most * SERVER_LIMITS.shareOfFollowers))) {
+      const whose = this.#admitted >= this.#most ? '' : ' of this key'
+      throw new HoldfastError('RESOURCE_EXHAUSTED', `Too many streams of events${whose} are open. Close some, or try again later.`)
+    }
+    this.#admitted++
+    this.#ofKeys.set(key, ofKey + 1)
+    return () => {
+      this.#admitted--
+      const left = (this.#ofKeys.get(key) ?? 0) - 1
+      if (left > 0) this.#ofKeys.set(key, left)
+      else this.#ofKeys.delete(key)
     }
   }
 

@@ -4,15 +4,27 @@ import { LIMITS } from '../record/limits.ts'
 export const SERVER_LIMITS = {
   /** A body may hold one record of the store, and what stands around it. */
   bodyBytes: LIMITS.recordBytes + 64 * 1024,
+  /** The body of a sign-in, which needs no key. */
+  loginBytes: 4096,
   /** A file to be imported, as it is sent and as it is without compression. */
   importBytes: 64 * 1024 * 1024,
   importedBytes: 256 * 1024 * 1024,
   /** Messages of one batch: what clients of this interface know. */
   batchMessages: 100,
-  /** Requests under way; more are told to come back. */
+  /** Requests in progress, of all keys and of one key. More are refused. */
   requests: 2000,
-  /** Streams of events. */
+  requestsOfKey: 1000,
+  /** What runs at once if several keys send requests: of all keys together, and of one key at least (`fair-queue.ts`). */
+  runningOfKeys: 32,
+  runningOfKey: 4,
+  /** Look-ups of unknown keys that run at once for one address. */
+  lookupsOfAddress: 4,
+  /** Bytes of bodies that arrive and of answers that are not read yet, of all keys and of one key. */
+  heldBytes: 512 * 1024 * 1024,
+  heldBytesOfKey: 192 * 1024 * 1024,
+  /** Streams of events, of all keys, and the share of them that one key may have. */
   followers: 20_000,
+  shareOfFollowers: 0.6,
   /** Bytes that wait for a follower that does not read; beyond that it is cut off, and may resume. */
   followerBytes: 1024 * 1024,
   /** Requests of one key a second, and how many may come at once. */

@@ -15,7 +15,7 @@ export const MCP_ROUTE: Route = {
   scope: 'read',
   reach: 'own',
   result: schemas.Written,
-  handle: async ({ c, parts, principal, store }) => {
+  handle: async ({ c, parts, principal, store, holding }) => {
     // Loaded with the first request of an agent: most servers never have one.
     const { answerHttp } = await import('../adapters/mcp/connect.ts')
     const allowWrite = parts.mcpWrite && includes(principal.scope, 'write')
@@ -25,7 +25,7 @@ export const MCP_ROUTE: Route = {
       parts.worker?.wake()
     }
     const visible = owner === null ? store : ofOwner(store, owner)
-    return answerHttp(visible, { version: parts.version, allowWrite, wrote }, c.req.raw, await readJson(c))
+    return answerHttp(visible, { version: parts.version, allowWrite, wrote }, c.req.raw, await readJson(c, holding))
   },
 }
 

@@ -8,6 +8,8 @@ import type { GroupWrite, WriteObserver } from './metered-engine.ts'
 export interface Readings {
   readonly inFlight: () => number
   readonly followers: () => number
+  readonly waiting: () => number
+  readonly heldBytes: () => number
   readonly worker: () => WorkerStatus | undefined
   /** Of the server's own space; undefined if it cannot be told just now. */
   readonly stats: () => Promise<Pick<Stats, 'sessions' | 'tasks'> | undefined>
@@ -101,8 +103,10 @@ export class Metrics implements WriteObserver {
   }
 
   /** Gauges are read when they are asked for. */
-  read({ inFlight, followers, worker, stats }: Readings): void {
+  read({ inFlight, followers, waiting, heldBytes, worker, stats }: Readings): void {
     this.#gauge('holdfast_requests_in_flight', 'Requests under way.', inFlight)
+    this.#gauge('holdfast_requests_waiting', 'Requests that wait for others of their key.', waiting)
+    this.#gauge('holdfast_held_bytes', 'Bytes of bodies and answers that requests in progress hold in memory.', heldBytes)
     this.#gauge('holdfast_followers', 'Open streams of events.', followers)
     this.#gauge('holdfast_worker_running', 'Tasks that this worker has begun.', () => worker()?.running ?? 0)
     this.#gauge('holdfast_worker_queue', 'Tasks and sessions that wait for this worker.', () => worker()?.waiting ?? 0)

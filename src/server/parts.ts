@@ -9,8 +9,10 @@ import type { Store } from '../store/store.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Audit } from './audit.ts'
 import type { Connections } from './connections.ts'
+import type { FairQueue } from './fair-queue.ts'
 import type { Followers } from './followers.ts'
 import type { GuardOptions } from './guard.ts'
+import type { HeldBytes } from './held-bytes.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { Logins } from './logins.ts'
 import type { Metrics } from './metrics.ts'
@@ -29,6 +31,10 @@ export interface ServerParts {
   readonly requestLog: RequestLog
   readonly followers: Followers
   readonly load: Load
+  readonly queue: FairQueue
+  /** Look-ups of keys that are not known yet, by address. */
+  readonly lookups: FairQueue
+  readonly heldBytes: HeldBytes
   readonly connections: Connections
   readonly guard: GuardOptions
   readonly requests: Rate

@@ -10,6 +10,7 @@ import type { DamagedPlace } from '../store/damage/damage.ts'
 import type { WriteOptions } from '../store/handle.ts'
 import type { Session } from '../store/session.ts'
 import type { Store } from '../store/store.ts'
+import type { Holding } from './held-bytes.ts'
 import type { ServerParts } from './parts.ts'
 import type { Caller, Principal, Scope } from './principal.ts'
 
@@ -18,6 +19,8 @@ export interface Call<Q = unknown, B = unknown> {
   readonly c: Context
   readonly parts: ServerParts
   readonly principal: Principal
+  /** Counts the bytes that this request keeps in memory. */
+  readonly holding: Holding
   /** The sessions of the caller's space. */
   readonly store: Store
   readonly query: Q
@@ -26,6 +29,8 @@ export interface Call<Q = unknown, B = unknown> {
   readonly write: WriteOptions
   /** What was filled into the path, checked to be there. */
   param(name: string): string
+  /** From now on the request only waits, so other requests of the caller may run. */
+  rest(): void
   /** The session of the path; NOT_FOUND if it is not for this caller. With `creates`, one that is missing is made if it must belong to somebody. */
   session(options?: { readonly creates?: boolean }): Promise<Session<JsonObject>>
 }
@@ -72,6 +77,8 @@ export interface Route {
   readonly auditsFirst?: boolean
   /** Waits, or streams: its time says nothing. */
   readonly long?: boolean
+  /** How many ordinary requests it is worth, where several keys share the server. Defaults to 1. */
+  readonly weight?: number
   readonly handle: (call: Call) => Promise<Answer | Response>
 }
 

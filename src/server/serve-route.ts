@@ -1,6 +1,7 @@
 /** The way of one request: let in, recognised, checked, answered, counted. Every route goes it, and so does what is no route. */
 
 import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { z } from '@hono/zod-openapi'
@@ -11,13 +12,15 @@ import { checkId, invalid } from '../session/check.ts'
 import { absent } from '../session/refusals.ts'
 import { Handle, type WriteOptions } from '../store/handle.ts'
 import type { Store } from '../store/store.ts'
-import { authenticate } from './authenticate.ts'
+import { addressOf, authenticate } from './authenticate.ts'
 import { headerOf, readJson } from './body.ts'
 import { otherSession, requireCaller } from './callers.ts'
 import { damageHeader, knownDamage, withDamage } from './damage.ts'
 import { endOfTick } from './end-of-tick.ts'
 import { failureOf, okBody } from './envelope.ts'
+import type { Place } from './fair-queue.ts'
 import { guard } from './guard.ts'
+import type { Holding } from './held-bytes.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import type { ServerParts } from './parts.ts'
 import type { Principal } from './principal.ts'
@@ -27,11 +30,14 @@ import { tellSpan, traced } from './telemetry.ts'
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
 
+const NO_KEY = '-'
+
 /** What is known of a request when it ends. */
 interface Trail {
   readonly id: string
   principal: Principal | undefined
   session: string | null
+  whenAnswered?: () => void
 }
 
 export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Promise<Response> {
@@ -52,6 +58,7 @@ export function serveRoute(parts: ServerParts, route: Route): (c: Context) => Pr
         response = await failed(parts, route, c, trail, error)
       } finally {
         if (begun) load.end()
+        trail.whenAnswered?.()
       }
       const { status } = response
       const ms = performance.now() - startedMs
@@ -70,30 +77,62 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
     parts.requests.spend(principal.id)
     requireCaller(principal, route)
   }
+  // A share is read without a key: its reader is known by his address only.
+  const payer = principal.id === NO_KEY ? `address ${addressOf(c)}` : principal.id
+  const place = parts.queue.placeOf(payer, route.weight)
+  const holding = parts.heldBytes.of(payer)
+  whenClosed(c, trail, () => holding.end())
+  await place.enter()
+  try {
+    return await answer(parts, route, { c, trail, principal, place, holding })
+  } finally {
+    place.leave()
+  }
+}
+
+/** What is known of a request once it may run. */
+interface Admitted {
+  readonly c: Context
+  readonly trail: Trail
+  readonly principal: Principal
+  readonly place: Place
+  readonly holding: Holding
+}
+
+/** Calls back when the client has read the answer or has left. Without a connection, as in a test, when the answer is made. */
+function whenClosed(c: Context, trail: Trail, callback: () => void): void {
+  const { outgoing } = (c.env ?? {}) as { readonly outgoing?: ServerResponse }
+  if (outgoing === undefined) trail.whenAnswered = callback
+  else outgoing.once('close', callback)
+}
+
+async function answer(parts: ServerParts, route: Route, admitted: Admitted): Promise<Response> {
+  const { c, trail, principal, holding } = admitted
   const query = queryOf(route, c)
-  const body = await bodyOf(route, c)
+  const body = await bodyOf(route, c, holding)
   const { quotas } = parts.store.parts
   if (route.messages !== undefined && principal.kind !== 'nobody')
     await quotas?.admit({ key: principal.id }, { messages: route.messages(body) })
   const isCounted = quotas !== undefined && route.scope !== 'anyone' && (await quotas.isCounted(principal.id))
-  const call = callOf(parts, route, c, principal, query, body, isCounted)
+  const call = callOf(parts, route, admitted, query, body, isCounted)
   trail.session = route.reach === 'session' ? call.param('id') : null
-  const answer = await route.handle(call)
+  const handled = await route.handle(call)
   // What came together was read together (`body.ts`), and is answered together.
   if (body !== undefined) await endOfTick()
   if (route.scope === 'write' || route.scope === 'admin') await tellAudit(parts, route, trail, 200)
-  if (!('result' in answer)) return answer
-  const damage = answer.damage ?? knownDamage(route, call.store, trail.session)
+  if (!('result' in handled)) return handled
+  const damage = handled.damage ?? knownDamage(route, call.store, trail.session)
   if (damage.some(({ accepted }) => accepted !== true)) parts.metrics.damaged.inc()
-  const result = answer.damageInResult === true ? answer.result : withDamage(answer.result, damage)
-  return respond(c, trail, 200, okBody(result), { ...headersOf(parts, c, answer), ...damageHeader(damage) })
+  const result = handled.damageInResult === true ? handled.result : withDamage(handled.result, damage)
+  const text = okBody(result)
+  holding.add(text.length)
+  return respond(c, trail, 200, text, { ...headersOf(parts, c, handled), ...damageHeader(damage) })
 }
 
 function callOf(
   parts: ServerParts,
   route: Route,
-  c: Context,
-  principal: Principal,
+  { c, principal, place, holding }: Admitted,
   query: unknown,
   body: unknown,
   isCounted: boolean,
@@ -104,11 +143,13 @@ function callOf(
     c,
     parts,
     principal,
+    holding,
     store,
     query,
     body,
     write: route.method === 'get' ? {} : writeOptions(c),
     param,
+    rest: () => place.leave(),
     session: async ({ creates = false } = {}) => {
       const id = param('id')
       if (principal.session !== null && principal.session !== id) throw otherSession()
@@ -135,7 +176,7 @@ export async function requireOwner(store: Store, id: string, owner: string, crea
 function anyone({ store, nobody }: ServerParts): Principal {
   const { space } = store
   return (
-    nobody ?? { id: '-', kind: 'nobody', space, scope: 'read', owner: null, session: null, secret: '', account: space, user: 'default' }
+    nobody ?? { id: NO_KEY, kind: 'nobody', space, scope: 'read', owner: null, session: null, secret: '', account: space, user: 'default' }
   )
 }
 
@@ -153,9 +194,9 @@ function queryOf(route: Route, c: Context): unknown {
   return none
 }
 
-async function bodyOf({ body, checkBody }: Route, c: Context): Promise<unknown> {
+async function bodyOf({ body, checkBody }: Route, c: Context, holding: Holding): Promise<unknown> {
   if (body === undefined) return undefined
-  const value = (await readJson(c)) ?? {}
+  const value = (await readJson(c, holding)) ?? {}
   return checkBody === undefined ? checked(body, value, 'The body') : checkBody(value)
 }
 

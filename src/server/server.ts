@@ -16,8 +16,10 @@ import { ApiKeys, type KeyRecord } from './api-keys.ts'
 import { makeApp } from './app.ts'
 import { Audit } from './audit.ts'
 import { Connections } from './connections.ts'
+import { FairQueue } from './fair-queue.ts'
 import { Followers } from './followers.ts'
 import { isLoopback, LOOPBACK_HOSTS } from './guard.ts'
+import { HeldBytes } from './held-bytes.ts'
 import { SERVER_LIMITS } from './limits.ts'
 import { Logins } from './logins.ts'
 import { Metrics } from './metrics.ts'
@@ -73,6 +75,9 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
     followers: new Followers(store.parts, log, connections.streams),
     connections,
     load: new Load(),
+    queue: new FairQueue(clock),
+    lookups: new FairQueue(clock, () => SERVER_LIMITS.lookupsOfAddress),
+    heldBytes: new HeldBytes({ total: SERVER_LIMITS.heldBytes, ofKey: SERVER_LIMITS.heldBytesOfKey }),
     guard: { hosts: options.hosts ?? (isLoopback(host) ? LOOPBACK_HOSTS : undefined), origins },
     requests: new Rate(clock, requestsPerSecond, Math.max(requestsPerSecond * 2, 1)),
     attempts: new Rate(clock, SERVER_LIMITS.attemptsPerSecond, SERVER_LIMITS.attemptBurst),
@@ -97,6 +102,8 @@ export async function makeParts(store: Store, options: ServerOptions): Promise<S
   metrics.read({
     inFlight: () => parts.load.requests,
     followers: () => parts.followers.size,
+    waiting: () => parts.queue.waiting,
+    heldBytes: () => parts.heldBytes.total,
     worker: () => parts.worker?.status,
     stats: () => store.stats().catch(() => undefined),
   })

@@ -10,8 +10,6 @@ const NAMES = {
   requestId: 'holdfast.request_id',
 } as const
 
-const tracer = trace.getTracer('holdfast')
-
 export interface Traced {
   readonly method: string
   readonly route: string
@@ -26,7 +24,7 @@ export function traced<T>({ method, route, requestId, header }: Traced, work: (s
   if (provider instanceof ProxyTracerProvider && provider.getDelegate().constructor.name === 'NoopTracerProvider') return work(undefined)
   const carrier = header('traceparent') === undefined ? {} : { traceparent: header('traceparent'), tracestate: header('tracestate') }
   const parent = propagation.extract(context.active(), carrier)
-  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER }, parent)
+  const span = provider.getTracer('holdfast').startSpan(`${method} ${route}`, { kind: SpanKind.SERVER }, parent)
   if (!span.isRecording()) return work(span)
   span.setAttributes({ [NAMES.method]: method, [NAMES.route]: route, [NAMES.requestId]: requestId })
   return context.with(trace.setSpan(parent, span), () => work(span).finally(() => span.end()))

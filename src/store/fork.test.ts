@@ -87,8 +87,8 @@ describe('a message that was replaced', () => {
     await fork.replace('m2', { n: 'own' })
     expect(await contents(fork)).toEqual([1, 'own', 3, 4])
     expect(await contents(parent)).toEqual([1, 'later', 3, 4])
-    expect((await fork.revisions('m2')).map(({ message }) => message.n)).toEqual([2, 'first', 'own'])
-    expect((await parent.revisions('m2')).map(({ message }) => message.n)).toEqual([2, 'first', 'later'])
+    expect((await fork.revisions('m2')).revisions.map(({ message }) => message.n)).toEqual([2, 'first', 'own'])
+    expect((await parent.revisions('m2')).revisions.map(({ message }) => message.n)).toEqual([2, 'first', 'later'])
   })
 
   test('has it in a fork of a fork that replaced it and wrote nothing else', async () => {
@@ -101,7 +101,7 @@ describe('a message that was replaced', () => {
     expect(await contents(atHead)).toEqual([1, 'by the fork', 3, 4])
     expect(await contents(atMessage)).toEqual([1, 'by the fork', 3])
     expect(await contents(ofThat)).toEqual([1, 'by the fork'])
-    expect((await ofThat.revisions('m2')).map(({ message }) => message.n)).toEqual([2, 'by the fork'])
+    expect((await ofThat.revisions('m2')).revisions.map(({ message }) => message.n)).toEqual([2, 'by the fork'])
   })
 
   test('does not lend its content to a message of the fork with the same id', async () => {
@@ -110,7 +110,7 @@ describe('a message that was replaced', () => {
     await fork.append({ n: 'mine' }, { ids: ['m4'] })
     expect(await contents(fork)).toEqual([1, 2, 3, 'mine'])
     expect(await fork.message('m4')).toMatchObject({ replaced: false, message: { n: 'mine' } })
-    expect(await fork.revisions('m4')).toHaveLength(1)
+    expect((await fork.revisions('m4')).revisions).toHaveLength(1)
   })
 })
 

@@ -1,6 +1,7 @@
 /** Lists of sessions, from the catalog; where that cannot be used, by looking at each of them. */
 import { CatalogUnavailable, type ListOrder, type ListPosition, type ListQuery, type SessionStatus } from '../engine/catalog.ts'
 import { HoldfastError } from '../errors.ts'
+import { jsonBytes, PageBudget } from '../record/json-bytes.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json } from '../record/record.ts'
 import { checkChoice, checkLimit, checkTexts, checkTime, copyObject, invalid } from '../session/check.ts'
@@ -26,7 +27,7 @@ export interface ListOptions {
   readonly to?: Date
   /** Defaults to `updated`: the last changed first. */
   readonly order?: ListOrder
-  /** The largest number of sessions, up to 1000. Defaults to 100. */
+  /** The largest number of sessions, up to 1000. Defaults to 100. A page has fewer where their metadata is large: it holds about 4 MiB. */
   readonly limit?: number
   /**
    * The cursor of the page before. A session that does not change between two pages is shown once. A session that changes moves to the front of
@@ -56,11 +57,13 @@ export async function list(parts: SpaceParts & CatalogParts, options: ListOption
     const { scanList } = await import('../catalog/scan.ts')
     return scanList(parts, query)
   })
-  const page = rows.slice(0, limit)
+  const budget = new PageBudget(LIMITS.pageBytes)
+  const excess = rows.findIndex(({ info }, index) => index === limit || !budget.add(jsonBytes(info)))
+  const page = excess === -1 ? rows : rows.slice(0, excess)
   const last = page.at(-1)
   return {
     sessions: page.map(({ info }) => info as unknown as SessionInfo),
-    cursor: rows.length > limit && last !== undefined ? cursorOf(last, order) : null,
+    cursor: page.length < rows.length && last !== undefined ? cursorOf(last, order) : null,
     ...(total === null ? {} : { total }),
   }
 }

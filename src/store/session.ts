@@ -24,13 +24,14 @@ import { Handle, type WriteOptions, type Written, written } from './handle.ts'
 import { type EraseMessageOptions, erase } from './lifecycle/erase.ts'
 import { admit, admitAmount } from './messages/admission.ts'
 import { type Appended, type AppendOptions, admitted, append } from './messages/append.ts'
-import { entriesOf, entryOf, putEntries, type StoredEntry } from './messages/entries.ts'
+import { type EntryPage, type EntryPageOptions, entriesOf, entryOf, entryPage, putEntries, type StoredEntry } from './messages/entries.ts'
 import { type Change, type FollowOptions, follow } from './messages/follow.ts'
 import { messageIds } from './messages/message-ids.ts'
 import { recall } from './messages/recall.ts'
 import { type RecordPage, type RecordPageOptions, recordPage } from './messages/record-page.ts'
 import { type ReplaceOptions, replace } from './messages/replace.ts'
 import { replaceTail } from './messages/replace-tail.ts'
+import type { RevisionOptions, RevisionPage } from './messages/revisions.ts'
 import type { StoredMessage } from './messages/stored-message.ts'
 import { checkPage, type MessageRecord, type Page, type PageOptions, Transcript } from './messages/transcript.ts'
 import { type LastTurn, turnOf, type Window, type WindowOptions, windowOf } from './messages/window.ts'
@@ -93,11 +94,11 @@ export class Session<M extends object = Message> implements SessionApi<M> {
     return (await transcript.record(checkId('The message id', id))) ?? refuseIfDamaged(transcript, id)
   }
 
-  async revisions(id: string): Promise<StoredMessage<M>[]> {
+  async revisions(id: string, options: RevisionOptions = {}): Promise<RevisionPage<M>> {
     const transcript = await this.#handle.transcript()
-    const revisions = await transcript.revisions(checkId('The message id', id))
-    if (revisions.length === 0) await refuseIfDamaged(transcript, id)
-    return typed(revisions)
+    const page = await transcript.revisions(checkId('The message id', id), options)
+    if (page === undefined) await refuseIfDamaged(transcript, id)
+    return typed(page ?? { revisions: [], cursor: null })
   }
 
   putEntries(entries: readonly Entry[], options: WriteOptions = {}): Promise<Written> {
@@ -110,6 +111,10 @@ export class Session<M extends object = Message> implements SessionApi<M> {
 
   entries(channel: string): AsyncGenerator<StoredEntry> {
     return entriesOf(this.#handle, channel)
+  }
+
+  entryPage(channel: string, options: EntryPageOptions = {}): Promise<EntryPage> {
+    return entryPage(this.#handle, checkId('A channel', channel), options)
   }
 
   async describe(description: DescribeOptions, options: WriteOptions = {}): Promise<Written> {

@@ -7,11 +7,11 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { isStoresOwn } from '../engine/names.ts'
 import { HoldfastError } from '../errors.ts'
-import { EXPANSION } from '../formats/bytes.ts'
 import { firstPosition, isLog, isOrphan } from '../formats/file-names.ts'
 import type { Source, SourceFile } from '../formats/item.ts'
 import { plain } from '../formats/plain.ts'
 import { checkList, invalid } from '../session/check.ts'
+import { EXPANSION } from '../transfer/bytes.ts'
 
 const READ_BYTES = 256 * 1024
 /** What tells a Holdfast store, and where its sessions are. */

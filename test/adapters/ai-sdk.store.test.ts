@@ -180,7 +180,7 @@ describe.each(OPENERS)('on $name', (opener) => {
       return loaded[1]?.parts.length === 2 && loaded
     })
     expect(grown).toMatchObject({ id: 'a1', parts: [answered, { type: 'text', text: 'It rains.' }] })
-    expect(await store.session('chat').revisions('a1')).toHaveLength(3)
+    expect((await store.session('chat').revisions('a1')).revisions).toHaveLength(3)
   })
 
   test('a chat is saved as the client shows it, and what it no longer shows is on another branch', async () => {

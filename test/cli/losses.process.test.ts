@@ -43,7 +43,7 @@ test('accept-damage of a session with a rotten line accepts it, and keeps its by
   expect({ status, stderr }).toEqual({ status: 0, stderr: '"flip" continues. Reads report the damage as accepted.\n' })
   expect(stdout).toMatch(/^position \d+: 1 message \(rotten\), after .*\n$/)
   expect((await cli.json('doctor', 'flip')).map(({ kind }) => kind)).toEqual(['acknowledged', undefined])
-  expect((await cli.run(['export', 'quarantine', '--space', '_store'])).stdout).toContain('"kind":"rotten"')
+  expect((await cli.run(['export', 'quarantine:default', '--space', '_store'])).stdout).toContain('"kind":"rotten"')
   expect((await cli.run(['accept-damage', 'flip'])).stderr).toBe('The damage of "flip" was accepted before.\n')
   expect(await cli.one('accept-damage', 'flip')).toMatchObject({ duplicate: true, accepted: [{ count: 1, accepted: true }] })
 })

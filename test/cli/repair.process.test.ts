@@ -32,7 +32,7 @@ test('damage is set aside and acknowledged: what was written stays, and the next
   expect(objectsIn(again.stdout).map(({ kind }) => kind)).toContain('acknowledged')
   await cli.prepare(async (store) => {
     const kept = []
-    for await (const { value } of store.in('_store').session('quarantine').entries('doctor:default')) kept.push(value)
+    for await (const { value } of store.in('_store').session('quarantine:default').entries('doctor')) kept.push(value)
     expect(JSON.stringify(kept)).toContain('"session":"a"')
     const { base64 } = kept[0] as { base64: string }
     expect(Buffer.from(base64, 'base64').toString()).toContain('"id":"m2","content":"mX"')

@@ -86,7 +86,7 @@ test('nothing of an erased message is left in any file, and everything else is a
   expect(after.messages.map(({ id, message }) => ({ id, message }))).toEqual(
     before.messages.map(({ id, message }) => ({ id, message: id === 'm' ? TOMBSTONE : message })),
   )
-  expect(await session.revisions('m')).toMatchObject([{ id: 'm', erased: true, message: TOMBSTONE }])
+  expect((await session.revisions('m')).revisions).toMatchObject([{ id: 'm', erased: true, message: TOMBSTONE }])
   for (const id of ['early', 'f', 'ff']) {
     const fork = store.session<JsonObject>(id)
     expect(await fork.message('m')).toMatchObject({ erased: true, message: TOMBSTONE })

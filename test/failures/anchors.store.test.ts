@@ -76,7 +76,7 @@ test('F24 revert destroys the tail: other content for a message leaves what it s
   for (const n of [1, 2, 3]) await session.replace('a', { content: n })
   await say(session, 'b', 'c', 'd', 'e', 'f', 'g')
   const reopened = (await directory().open(SMALL)).session<JsonObject>('s')
-  expect((await reopened.revisions('a')).map(({ message }) => message.content)).toEqual(['a '.repeat(40), 1, 2, 3])
+  expect((await reopened.revisions('a')).revisions.map(({ message }) => message.content)).toEqual(['a '.repeat(40), 1, 2, 3])
 })
 
 /** Everything in the segments. */

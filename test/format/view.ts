@@ -38,7 +38,7 @@ async function sessionOfLibrary(session: Session, found: FoundSession): Promise<
     messages: messages.map(shown),
     live: (await session.messages({ limit: 1000 })).messages.map(({ id }) => id),
     branches,
-    revisions: await Promise.all(messages.map(async ({ id }) => (await session.revisions(id)).map(({ message }) => message))),
+    revisions: await Promise.all(messages.map(async ({ id }) => (await session.revisions(id)).revisions.map(({ message }) => message))),
     archives: await Promise.all(
       archives.map(async ({ number, status, messageCount, abstract, overview, memories, error }) => {
         const held = (await session.archive(number))?.messages.map(shown)

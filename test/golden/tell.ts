@@ -40,7 +40,7 @@ export async function tellSession(info: SessionInfo, session: Session): Promise<
       erased,
       message,
     })),
-    revised: (await Promise.all(messages.filter(({ replaced }) => replaced).map(({ id }) => session.revisions(id)))).map((revisions) =>
+    revised: (await Promise.all(messages.filter(({ replaced }) => replaced).map(({ id }) => session.revisions(id)))).map(({ revisions }) =>
       revisions.map(({ message }) => message),
     ),
     archives: (await session.archives()).map(({ number, status: task, messageCount, abstract, overview, memories, error }) => ({

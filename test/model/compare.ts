@@ -86,7 +86,7 @@ export async function compareSession(naive: Naive, real: Real, via: number, id: 
   for (const node of model.nodes.values()) {
     expect(shown([(await session.message(node.id)) as KeptMessage])).toEqual(shownOf(model, [node]))
     const contents = model.contents.get(node.id) as readonly JsonObject[]
-    if (contents.length > 1) expect((await session.revisions(node.id)).map(({ message }) => message)).toEqual(contents)
+    if (contents.length > 1) expect((await session.revisions(node.id)).revisions.map(({ message }) => message)).toEqual(contents)
   }
   expect(await session.message('nobody')).toBeUndefined()
   for (const channel of CHANNELS) {

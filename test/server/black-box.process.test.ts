@@ -172,7 +172,7 @@ describe('the client', () => {
     expect(messages.map(({ message }) => message.content)).toEqual(['two', 'three'])
     expect(await session.message('none')).toBeUndefined()
     await session.replace('m1', { role: 'user', content: 'eins' })
-    expect((await session.revisions('m1')).map(({ message }) => message.content)).toEqual(['one', 'eins'])
+    expect((await session.revisions('m1')).revisions.map(({ message }) => message.content)).toEqual(['one', 'eins'])
     await session.snapshot('s', { at: 'm1' })
     await session.revert({ snapshot: 's' })
     expect((await session.window()).messages).toEqual([{ role: 'user', content: 'eins' }])

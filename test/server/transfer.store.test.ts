@@ -64,7 +64,7 @@ test('a file that is all garbage is listed as unreadable, and its bytes are in t
     },
   })
   const kept = []
-  for await (const { value } of app.store.in('_store').session('quarantine').entries(`import:${app.store.space}`)) kept.push(value)
+  for await (const { value } of app.store.in('_store').session(`quarantine:${app.store.space}`).entries('import')) kept.push(value)
   expect(kept).toMatchObject([{ source: 'chat.jsonl', base64: Buffer.from('nothing of the kind').toString('base64') }])
 })
 
@@ -104,7 +104,7 @@ test('a directory that is one session is sent as an archive, and what cannot be 
   const { result } = (await response.json()) as { result: { sessions: unknown[] } }
   expect(result.sessions).toMatchObject([{ source: 's-1', session_id: 's-1', messages: 4, damaged: 1, format: 'openviking' }])
   const kept = []
-  for await (const { value } of app.store.in('_store').session('quarantine').entries(`import:${app.store.space}`)) kept.push(value)
+  for await (const { value } of app.store.in('_store').session(`quarantine:${app.store.space}`).entries('import')) kept.push(value)
   expect(kept).toMatchObject([{ base64: Buffer.from('{"to').toString('base64') }])
 })
 

@@ -81,7 +81,7 @@ async function look(store: Store, rounds: number): Promise<unknown> {
   expect(followed).toEqual(ids)
   for (let round = 0; round < rounds; round++) {
     expect(await session.entry('notes', `${round}`)).toMatchObject({ value: round })
-    expect((await session.revisions(`a${round}`)).map(({ message }) => message.content)).toEqual([
+    expect((await session.revisions(`a${round}`)).revisions.map(({ message }) => message.content)).toEqual([
       body(`a${round}`).content,
       `other ${round}`,
     ])

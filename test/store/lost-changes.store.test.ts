@@ -114,14 +114,14 @@ describe('a replacement that rotted', () => {
     await eachOf(async (session) => {
       expect(await session.message('m1')).toMatchObject({ message: OLD, replaced: false, damage: PLACE })
       expect(await session.message('m2')).toMatchObject({ message: OLD, damage: PLACE })
-      expect(await session.revisions('m1')).toMatchObject([{ message: OLD, damage: PLACE }])
+      expect((await session.revisions('m1')).revisions).toMatchObject([{ message: OLD, damage: PLACE }])
     })
   })
 
   test('changes nothing of a message that was written or replaced after it', async () => {
     await eachOf(async (session) => {
       expect(await session.message('end')).not.toHaveProperty('damage')
-      expect((await session.revisions('end')).some((one) => 'damage' in one)).toBe(false)
+      expect((await session.revisions('end')).revisions.some((one) => 'damage' in one)).toBe(false)
     })
   })
 
@@ -138,7 +138,7 @@ describe('a replacement that rotted', () => {
     const store = await directory().open()
     await store.session('s').fork({ id: 'fork' })
     expect(await store.session('fork').message('m1')).toMatchObject({ message: OLD, damage: [{ ...PLACE[0], session: 's' }] })
-    expect(await store.session('fork').revisions('m1')).toMatchObject([{ message: OLD, damage: [{ session: 's' }] }])
+    expect((await store.session('fork').revisions('m1')).revisions).toMatchObject([{ message: OLD, damage: [{ session: 's' }] }])
     const [third] = [{ role: 'user', content: 'third' }]
     await expect(store.session('fork').replace('m1', third, { old: OLD })).rejects.toMatchObject({ code: 'DAMAGED' })
     await store.session('fork').replace('m1', third)
@@ -154,7 +154,7 @@ test('a replacement that rotted is known in a segment that was sealed before', a
   await spoil(['message.replaced', 2])
   const session = (await directory().open()).session('s')
   expect(await session.message('m2')).toMatchObject({ message: OLD, damage: PLACE })
-  expect(await session.revisions('m2')).toMatchObject([{ message: OLD, damage: PLACE }])
+  expect((await session.revisions('m2')).revisions).toMatchObject([{ message: OLD, damage: PLACE }])
   await expect(session.replace('m2', NEW, { old: OLD })).rejects.toMatchObject({ code: 'DAMAGED' })
 })
 
@@ -177,7 +177,7 @@ test('after the damage was accepted, reads and comparisons are as usual', async 
     expect(await session.entry('ch', 'only')).toBeUndefined()
     expect(await listed(session)).toEqual([{ channel: 'ch', key: 'k', value: 'old', at: expect.any(String) }])
     expect(await session.message('m1')).not.toHaveProperty('damage')
-    expect(await session.revisions('m1')).toHaveLength(1)
+    expect((await session.revisions('m1')).revisions).toHaveLength(1)
   }
   await store.session('s').replace('m1', NEW, { old: OLD })
 })

@@ -87,7 +87,7 @@ test('damaged bytes are in the quarantine after a backup has replaced them', asy
   expect(await place.restore('a')).toMatchObject({ repairedLines: 1, status: 'ok' })
   const store = await place.open()
   const quarantined: unknown[] = []
-  for await (const entry of readEntries(new Handle({ ...store.parts, space: '_store' }, 'quarantine'), 'doctor:default'))
+  for await (const entry of readEntries(new Handle({ ...store.parts, space: '_store' }, 'quarantine:default'), 'doctor'))
     quarantined.push(entry.value)
   expect(quarantined).toMatchObject([{ session: 'a', kind: 'rotten', segment: 0 }])
   expect(Buffer.from((quarantined[0] as { base64: string }).base64, 'base64').toString()).toContain('ROT')

@@ -1,10 +1,10 @@
 /** What only somebody who has opened the store himself can do: looking at its bytes, and importing. */
 
 import { doctor } from '../../src/doctor/doctor.ts'
-import { bytesSource } from '../../src/formats/bytes.ts'
 import type { Importer } from '../../src/formats/item.ts'
 import type { StoreApi } from '../../src/store/api/store-api.ts'
 import type { Store } from '../../src/store/store.ts'
+import { bytesSource } from '../../src/transfer/bytes.ts'
 import { importInto } from '../../src/transfer/import/import.ts'
 import type { Answer, Found, Wish } from './history.ts'
 import { tagOf } from './sessions.ts'

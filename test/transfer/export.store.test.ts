@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Worker } from '../../src/commit/worker.ts'
-import { bytesSource } from '../../src/formats/bytes.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { bytesSource } from '../../src/transfer/bytes.ts'
 import type { ExportOptions } from '../../src/transfer/export/export.ts'
 import { exportFrom } from '../../src/transfer/export/export.ts'
 import { importInto } from '../../src/transfer/import/import.ts'
@@ -100,7 +100,7 @@ test('a store in which everything has happened is the same behind an export and 
   expect((await f.info()).parent).toMatchObject({ session: 'a', kind: 'fork' })
   expect((await f.message('m1'))?.message.content).toBe('one')
   expect((await a.message('m1'))?.message.content).toBe('behind the fork')
-  expect(await a.revisions('m1')).toHaveLength(4)
+  expect((await a.revisions('m1')).revisions).toHaveLength(4)
   expect((await a.info()).policies).toEqual({ autoCommit: { tokens: 1000 } })
   expect((await a.info()).shares).toHaveLength(2)
   const learned = await again.session('learned').archives()

@@ -238,7 +238,7 @@ test('gemini-cli: what was replaced and what was rewound stay readable', async (
   await importAll(store, [sourceOf(fixtures.geminiCli)])
   const session = store.session('g-1')
   expect((await session.messages()).messages.map(({ id }) => id)).toEqual(['g1', 'g2', 'g4'])
-  expect(await session.revisions('g2')).toHaveLength(2)
+  expect((await session.revisions('g2')).revisions).toHaveLength(2)
   expect((await session.info()).title).toBe('Numbers')
 })
 
@@ -317,7 +317,7 @@ test('what could not be read is in the quarantine of the store, once', async () 
   await importAll(store, [spoil('y')])
   expect(report).toMatchObject({ messages: 1, damaged: 0 })
   const kept = []
-  for await (const entry of store.in('_store').session('quarantine').entries('import:default')) kept.push(entry.value)
+  for await (const entry of store.in('_store').session('quarantine:default').entries('import')) kept.push(entry.value)
   expect(kept).toMatchObject([
     { source: '/a/chat.jsonl', place: { line: 1, offset: 0 }, base64: Buffer.from('{"role":"user","content":"tor').toString('base64') },
   ])
@@ -325,9 +325,9 @@ test('what could not be read is in the quarantine of the store, once', async () 
 
 async function quarantined(store: Store): Promise<Buffer> {
   const kept: { readonly place: { readonly offset: number }; readonly base64: string }[] = []
-  const quarantine = store.in('_store').session('quarantine')
+  const quarantine = store.in('_store').session('quarantine:default')
   if ((await store.in('_store').list()).sessions.every(({ id }) => id !== quarantine.id)) return Buffer.of()
-  for await (const { value } of quarantine.entries('import:default')) kept.push(value as never)
+  for await (const { value } of quarantine.entries('import')) kept.push(value as never)
   kept.sort((a, b) => a.place.offset - b.place.offset)
   return Buffer.concat(kept.map(({ base64 }) => Buffer.from(base64, 'base64')))
 }

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { bytesSource, bytesSources } from '../../src/formats/bytes.ts'
 import type { Source } from '../../src/formats/item.ts'
 import { tarOf } from '../../src/formats/tar.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { bytesSource, bytesSources } from '../../src/transfer/bytes.ts'
 import { exportFrom } from '../../src/transfer/export/export.ts'
 import { importInto } from '../../src/transfer/import/import.ts'
 import type { ImportedSession, ImportOptions } from '../../src/transfer/import/report.ts'
@@ -115,7 +115,7 @@ test('of a damaged journal everything else is imported, and the damaged bytes ar
   const place = { file: relative(dirname(segment), segment), offset: from, length: to - from }
   expect(report).toMatchObject({ session: 'parent', messages: 29, damaged: 1, damage: [place] })
   const kept = []
-  for await (const { value } of store.in('_store').session('quarantine').entries('import:default')) kept.push(value)
+  for await (const { value } of store.in('_store').session('quarantine:default').entries('import')) kept.push(value)
   expect(kept).toMatchObject([{ session: 'parent', base64: bytes.subarray(from, to).toString('base64') }])
 })
 
@@ -126,7 +126,7 @@ test('a journal of which nothing can be read is reported, and its bytes are in t
   const store = await openStore('memory:')
   expect(await importAll(store, sourcesAt([dirname(segment)]))).toMatchObject([{ session: null, messages: 0, damaged: 1 }])
   const kept = []
-  for await (const { value } of store.in('_store').session('quarantine').entries('import:default')) kept.push(value)
+  for await (const { value } of store.in('_store').session('quarantine:default').entries('import')) kept.push(value)
   expect(kept).toHaveLength(1)
 })
 

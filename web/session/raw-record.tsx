@@ -1,5 +1,5 @@
 /** A message as it is kept: its place, and every content that it has had. */
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Dialog } from '../shell/dialog.tsx'
 import { longTime } from '../shell/format.ts'
 import { Problem } from '../shell/problem.tsx'
@@ -18,11 +18,18 @@ export function RawRecord({ session, message, onClose }: RawRecordProps) {
     queryKey: ['session', session, 'record', message.id],
     queryFn: async () => (await server.session(session).record(message.id)) ?? null,
   })
-  const { data: revisions = [] } = useQuery({
+  const {
+    data: pages,
+    hasNextPage,
+    fetchNextPage,
+  } = useInfiniteQuery({
     queryKey: ['session', session, 'revisions', message.id],
     enabled: message.replaced,
-    queryFn: async () => server.session(session).revisions(message.id),
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam: cursor }) => server.session(session).revisions(message.id, { cursor }),
+    getNextPageParam: ({ cursor }) => cursor,
   })
+  const revisions = (pages?.pages ?? []).toReversed().flatMap((page) => page.revisions)
   return (
     <Dialog title="Raw record" onClose={onClose} className="raw">
       <dl className="facts">
@@ -41,9 +48,14 @@ export function RawRecord({ session, message, onClose }: RawRecordProps) {
       </dl>
       <Problem error={error} />
       {data != null && <LongText text={JSON.stringify(data.record, null, 2)} />}
-      {revisions.length > 1 && (
+      {(revisions.length > 1 || hasNextPage) && (
         <>
           <h3>What it was before</h3>
+          {hasNextPage && (
+            <button type="button" onClick={() => void fetchNextPage()}>
+              Show earlier contents
+            </button>
+          )}
           {revisions.slice(0, -1).map((revision) => (
             <section key={revision.at}>
               <p className="dim">{longTime(revision.at)}</p>

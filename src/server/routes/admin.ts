@@ -162,6 +162,7 @@ const purge = route({
   reach: 'space',
   auditsFirst: true,
   long: true,
+  weight: 8,
   body: z.object({
     older_than_seconds: z
       .number()
@@ -191,6 +192,7 @@ const expire = route({
   reach: 'space',
   auditsFirst: true,
   long: true,
+  weight: 8,
   body: z.object({
     delete_idle_after_seconds: afterSeconds,
     drop_archives_after_seconds: afterSeconds,
@@ -243,6 +245,7 @@ const erase = route({
   reach: 'space',
   auditsFirst: true,
   long: true,
+  weight: 8,
   body: z.object({ owner: z.string(), dry_run: z.boolean().default(false) }),
   result: z.array(schemaOf(erasedCodec)),
   handle: async ({ store, body: { owner, dry_run: dryRun } }) => ({
@@ -352,6 +355,7 @@ const doctor = route({
   scope: 'admin',
   reach: 'space',
   long: true,
+  weight: 8,
   body: z.object({ session_id: z.string().optional() }),
   result: z.object({ sessions: z.number().int(), findings: z.array(schemaOf(findingCodec)) }),
   handle: async ({ c, store, body: { session_id: session } }) => {

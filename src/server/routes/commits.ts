@@ -46,7 +46,10 @@ const commit = route({
     const session = await call.session()
     const committed = await session.commit({ ...retentionOf(body), ...write })
     call.parts.worker?.wake()
-    if (query.wait === true && committed.status === 'accepted') return waited(call, committed, query.timeout_ms)
+    if (query.wait === true && committed.status === 'accepted') {
+      call.rest()
+      return waited(call, committed, query.timeout_ms)
+    }
     return { result: commitCodec.encode({ session: session.id, committed, user: principal.user }) }
   },
 })

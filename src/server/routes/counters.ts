@@ -11,6 +11,7 @@ import { usageCodec, writtenCodec } from '../../wire/operations.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 import { anyObject } from '../wire-schema.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 
 const usage = route({
   method: 'get',
@@ -145,8 +146,18 @@ const counters = route({
 
 /** What the user said is the beginning of a turn. Counts a bounded number of messages, the newest ones. */
 async function turnsIn(session: Session<JsonObject>): Promise<{ readonly count: number; readonly damage: readonly DamagedPlace[] }> {
-  const { messages, damage } = await session.messages({ archived: true, limit: LIMITS.pageMessages })
-  return { count: messages.filter(({ message }) => message.role === 'user').length, damage }
+  const damage: DamagedPlace[] = []
+  let count = 0
+  let before: string | undefined
+  for (let left: number = LIMITS.pageMessages; left > 0; ) {
+    const page = await session.messages({ ...withoutUndefined({ before }), archived: true, limit: left })
+    count += page.messages.filter(({ message }) => message.role === 'user').length
+    damage.push(...page.damage)
+    left -= page.messages.length
+    before = page.messages[0]?.id
+    if (!page.more || before === undefined) break
+  }
+  return { count, damage }
 }
 
 export const counterRoutes: readonly Route[] = [usage, recordUsage, used, counters]

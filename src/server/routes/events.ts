@@ -13,6 +13,23 @@ function lastId({ c, query: { after } }: Call<z.output<typeof query>>): string |
   return c.req.header('last-event-id') || after
 }
 
+type Opened = ReturnType<typeof EventStream.open>
+
+/** Counts a stream for its key from before it is opened until it is closed, or until it could not be opened. */
+async function admitted({ parts, principal }: Call, open: (opened: (stream: Opened) => Opened) => Promise<Response>): Promise<Response> {
+  const release = parts.followers.admit(principal.id)
+  let isOpen = false
+  try {
+    return await open((opened) => {
+      isOpen = true
+      opened.stream.onClosed(release)
+      return opened
+    })
+  } finally {
+    if (!isOpen) release()
+  }
+}
+
 const ofSession = route({
   method: 'get',
   path: '/sessions/{id}/events',
@@ -25,13 +42,14 @@ const ofSession = route({
   result: schemas.Change,
   handle: async (call) => {
     const { c, parts, principal } = call
-    parts.followers.admit()
-    const session = await call.session()
-    await session.info()
-    const begin = await parts.followers.followSession(principal.space, session.id, lastId(call))
-    const { stream, response } = EventStream.open(c, {})
-    begin(stream)
-    return response
+    return admitted(call, async (opened) => {
+      const session = await call.session()
+      await session.info()
+      const begin = await parts.followers.followSession(principal.space, session.id, lastId(call))
+      const { stream, response } = opened(EventStream.open(c, {}))
+      begin(stream)
+      return response
+    })
   },
 })
 
@@ -47,16 +65,17 @@ const ofSpace = route({
   result: schemas.Session,
   handle: async (call) => {
     const { c, parts, principal } = call
-    parts.followers.admit()
-    const id = lastId(call)
-    // One that cannot be read is as good as one that is too old.
-    const after = id === undefined ? undefined : (decryptedCursor(principal.secret, id) ?? '')
-    const { stream, response } = EventStream.open(c, {})
-    const { space, owner } = principal
-    void parts.followers
-      .followSpace({ space, owner, stream, encryptCursor: (cursor) => encryptedCursor(principal.secret, cursor) }, after)
-      .catch(() => stream.close())
-    return response
+    return admitted(call, async (opened) => {
+      const id = lastId(call)
+      // One that cannot be read is as good as one that is too old.
+      const after = id === undefined ? undefined : (decryptedCursor(principal.secret, id) ?? '')
+      const { stream, response } = opened(EventStream.open(c, {}))
+      const { space, owner } = principal
+      void parts.followers
+        .followSpace({ space, owner, stream, encryptCursor: (cursor) => encryptedCursor(principal.secret, cursor) }, after)
+        .catch(() => stream.close())
+      return response
+    })
   },
 })
 

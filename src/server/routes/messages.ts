@@ -6,10 +6,10 @@ import { invalid } from '../../session/check.ts'
 import type { Entry } from '../../session/records.ts'
 import { noMessage } from '../../session/refusals.ts'
 import type { DamagedPlace } from '../../store/damage/damage.ts'
-import type { StoredEntry } from '../../store/messages/entries.ts'
 import { appendedCodec, batchCodec, messageRecordCodec, pageCodec, storedMessageCodec } from '../../wire/messages.ts'
 import { entryCodec, writtenCodec } from '../../wire/operations.ts'
 import { SERVER_LIMITS } from '../limits.ts'
+import { nextPage } from '../next-page.ts'
 import { type Route, route } from '../route.ts'
 import * as schemas from '../schemas.ts'
 import { anyObject } from '../wire-schema.ts'
@@ -34,6 +34,8 @@ function checkBatch(body: unknown): { messages: JsonObject[]; ids?: string[] } {
   const given = ids?.map((id) => id ?? undefined)
   return { messages: messages.map(checkMessage), ...(given === undefined ? {} : { ids: given }) }
 }
+
+const pageQuery = z.object({ limit: schemas.number({ max: LIMITS.pageMessages }).optional(), cursor: z.string().optional() })
 
 function countOf(body: unknown): number {
   return (body as { readonly messages: readonly unknown[] }).messages.length
@@ -218,14 +220,16 @@ const revisions = route({
   method: 'get',
   path: '/sessions/{id}/messages/{mid}/revisions',
   tag: 'messages',
-  summary: 'Every content that a message has had, the first one first.',
+  summary: 'The contents that a message has had, the first one first: the newest ones, or those before a cursor.',
   scope: 'read',
   reach: 'session',
+  query: pageQuery,
   result: z.array(schemas.StoredMessage),
   handle: async (call) => {
-    const found = await (await call.session()).revisions(call.param('mid'))
-    if (found.length === 0) throw noMessage(call.param('mid'))
-    return { result: found.map(storedMessageCodec.encode), damage: damageOf(found) }
+    const page = await (await call.session()).revisions(call.param('mid'), withoutUndefined(call.query))
+    if (page.revisions.length === 0) throw noMessage(call.param('mid'))
+    const headers = page.cursor === null ? {} : nextPage(call.c.req.url, page.cursor)
+    return { result: page.revisions.map(storedMessageCodec.encode), headers, damage: damageOf(page.revisions) }
   },
 })
 
@@ -276,18 +280,18 @@ const entries = route({
   summary: 'Data beside the messages: of one channel, the newest first, or one by its key.',
   scope: 'read',
   reach: 'session',
-  query: z.object({ channel: z.string(), key: z.string().optional() }),
+  query: pageQuery.extend({ channel: z.string(), key: z.string().optional() }),
   result: z.array(schemas.Entry),
   handle: async (call) => {
-    const { channel, key } = call.query
+    const { channel, key, ...wanted } = call.query
     const session = await call.session()
     if (key !== undefined) {
       const entry = await session.entry(channel, key)
       return { result: entry === undefined ? [] : [entryCodec.encode(entry)], damage: entry?.damage ?? [] }
     }
-    const found: StoredEntry[] = []
-    for await (const entry of session.entries(channel)) found.push(entry)
-    return { result: found.map(entryCodec.encode), damage: damageOf(found) }
+    const page = await session.entryPage(channel, withoutUndefined(wanted))
+    const headers = page.cursor === null ? {} : nextPage(call.c.req.url, page.cursor)
+    return { result: page.entries.map(entryCodec.encode), headers, damage: damageOf(page.entries) }
   },
 })
 

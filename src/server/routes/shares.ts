@@ -1,6 +1,7 @@
 /** Shares: links that let whoever has them read a session as it was. */
 
 import { z } from '@hono/zod-openapi'
+import { HoldfastError } from '../../errors.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { JsonObject } from '../../record/record.ts'
 import { sharedSessionCodec } from '../../wire/messages.ts'
@@ -87,12 +88,12 @@ const open = route({
   readsMessages: true,
   result: schemas.SharedSession,
   handle: async ({ c, parts, query, param }) => {
-    // Whoever tries tokens is slowed down.
-    parts.attempts.spend(addressOf(c))
-    const { title, grantedAt, expiresAt, messageCount, page, of } = await parts.store.shared<JsonObject>(
-      param('token'),
-      withoutUndefined({ from: 'start', ...withoutUndefined(query) }),
-    )
+    const reading = parts.store.shared<JsonObject>(param('token'), withoutUndefined({ from: 'start', ...withoutUndefined(query) }))
+    const { title, grantedAt, expiresAt, messageCount, page, of } = await reading.catch((error: unknown) => {
+      // Only attempts that fail count: behind a proxy all readers have one address.
+      if (error instanceof HoldfastError && error.code === 'NOT_FOUND') parts.attempts.spend(addressOf(c))
+      throw error
+    })
     if (of !== undefined) {
       const deed = { key: `share ${of.share}`, space: of.space, session: of.session, action: 'GET /shared/{token}', status: 200 }
       parts.audit.count({ ...deed, request: '' })

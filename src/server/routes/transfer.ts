@@ -1,10 +1,10 @@
 /** Sessions in and out as bytes: exports of one session, and imports of what is sent. No path of the server is ever read. */
 import { z } from '@hono/zod-openapi'
 import { HoldfastError } from '../../errors.ts'
-import { bytesSources } from '../../formats/bytes.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { DamagedPlace } from '../../store/damage/damage.ts'
 import type { Store } from '../../store/store.ts'
+import { bytesSources } from '../../transfer/bytes.ts'
 import { EXPORT_FORMATS, type ExportOptions, exportFrom } from '../../transfer/export/export.ts'
 import { importInto } from '../../transfer/import/import.ts'
 import { type ImportedFields, ImportTotals, importedCodec } from '../../wire/imports.ts'
@@ -35,6 +35,7 @@ const exportSession = route({
   scope: 'read',
   reach: 'session',
   long: true,
+  weight: 8,
   query: exportQuery.extend({ tree: flag.optional().openapi({ description: 'with its forks and children, and theirs' }) }),
   result: z.string(),
   handle: async (call) => {
@@ -54,6 +55,7 @@ const exportAll = route({
   scope: 'read',
   reach: 'space',
   long: true,
+  weight: 8,
   query: exportQuery,
   result: z.string(),
   readsMessages: true,
@@ -147,19 +149,20 @@ const importBytes = route({
   scope: 'write',
   reach: 'space',
   long: true,
+  weight: 8,
   query: z.object({
     name: z.string().max(512).default('upload').openapi({ description: 'of the file: some formats tell by it which session it is' }),
     from: z.string().max(64).default('auto').openapi({ description: 'the format; told from the content unless named' }),
     dry_run: flag.default(false),
   }),
   result: z.object({ sessions: z.array(schemas.Imported), totals: schemas.ImportTotals, dry_run: z.boolean() }),
-  handle: async ({ c, store, query: { name, from, dry_run } }) => {
+  handle: async ({ c, store, holding, query: { name, from, dry_run } }) => {
     const type = headerOf(c, 'content-type')
     // A page of somebody else can send a form or plain text without being asked.
     if (type === undefined || /^(?:text\/plain|multipart\/|application\/x-www-form-urlencoded)/i.test(type)) {
       throw new HoldfastError('INVALID_ARGUMENT', 'Send the bytes of the file as the body, with the content type application/octet-stream.')
     }
-    const bytes = await readBytes(c, SERVER_LIMITS.importBytes)
+    const bytes = await readBytes(c, holding, SERVER_LIMITS.importBytes)
     const limits = { bytes: SERVER_LIMITS.importBytes, decompressedBytes: SERVER_LIMITS.importedBytes }
     const sessions: ImportedFields[] = []
     const totals = new ImportTotals()

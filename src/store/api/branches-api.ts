@@ -2,7 +2,7 @@
 import type { RevertTarget } from '../../session/decide.ts'
 import type { Description, Entry } from '../../session/records.ts'
 import type { WriteOptions, Written } from '../handle.ts'
-import type { StoredEntry } from '../messages/entries.ts'
+import type { EntryPage, EntryPageOptions, StoredEntry } from '../messages/entries.ts'
 import type { TreeOptions, TreePage } from '../tree.ts'
 
 /** The title, tags, owner and other fields of a session. Null removes a value. `metadata` and `policies` are patched field by field. */
@@ -75,6 +75,19 @@ export interface DescriptionApi {
    * for await (const { key, value } of session.entries('state')) console.log(key, value)
    */
   entries(channel: string): AsyncGenerator<StoredEntry>
+
+  /**
+   * Reads the last values of the entries of a channel, page by page.
+   *
+   * @param options `limit` defaults to 1000 entries. `cursor` is that of the page before, and defaults to the first page.
+   * @returns A page of entries, the newest first, with damage as in `entries`.
+   * @throws HoldfastError NOT_FOUND when there is no such session.
+   * @throws HoldfastError INVALID_ARGUMENT when the limit is more than 1000, or the cursor belongs to another channel.
+   * @throws HoldfastError DAMAGED when none is found, and a record that cannot be read may have held one.
+   * @example
+   * const { entries, cursor } = await session.entryPage('state', { limit: 20 })
+   */
+  entryPage(channel: string, options?: EntryPageOptions): Promise<EntryPage>
 }
 
 /** Moving the head of a session, and reading its family. */

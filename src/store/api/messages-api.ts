@@ -5,6 +5,7 @@ import type { EraseMessageOptions } from '../lifecycle/erase.ts'
 import type { Appended, AppendOptions } from '../messages/append.ts'
 import type { Change, FollowOptions } from '../messages/follow.ts'
 import type { ReplaceOptions } from '../messages/replace.ts'
+import type { RevisionOptions, RevisionPage } from '../messages/revisions.ts'
 import type { StoredMessage } from '../messages/stored-message.ts'
 import type { MessageRecord, Page, PageOptions } from '../messages/transcript.ts'
 import type { LastTurn, Window, WindowOptions } from '../messages/window.ts'
@@ -113,16 +114,18 @@ export interface MessagesApi<M extends object> {
   record(id: string): Promise<MessageRecord | undefined>
 
   /**
-   * Reads every content that a message has had.
+   * Reads the contents that a message has had, page by page: the newest ones first.
    *
-   * @returns The contents, the first one first. Empty if there is no message with this id. The last one has `damage` if a record that cannot be
+   * @param options `limit` defaults to 1000 contents. `cursor` is that of the page before, and defaults to the first page.
+   * @returns A page of contents, oldest first. Empty if there is no message with this id. The last one has `damage` if a record that cannot be
    * read may have held another.
    * @throws HoldfastError NOT_FOUND when there is no such session.
+   * @throws HoldfastError INVALID_ARGUMENT when the limit is more than 1000, or the cursor belongs to another message.
    * @throws HoldfastError DAMAGED when the message may be one that cannot be read.
    * @example
-   * const [first] = await session.revisions('m12')
+   * const { revisions } = await session.revisions('m12')
    */
-  revisions(id: string): Promise<StoredMessage<M>[]>
+  revisions(id: string, options?: RevisionOptions): Promise<RevisionPage<M>>
 
   /**
    * Chooses what to send to a model: the last overview, older abstracts and the newest messages, within a budget of tokens.

@@ -48,6 +48,12 @@ export async function admitAmount(
   if (key !== undefined) await quotas.admit({ key }, { sessions, bytes: amount.bytes ?? 0 })
 }
 
+/** The same for bytes that are kept for a space beside its sessions. */
+export async function admitBytes({ quotas, space, key }: AdmissionParts, bytes: number): Promise<void> {
+  await quotas?.admit({ space }, { bytes })
+  if (key !== undefined) await quotas?.admit({ key }, { bytes })
+}
+
 /** The function for two wishes: the caller's comes first, so that nothing that it adds is left unseen. */
 export function both(first: BeforeAppend | undefined, redact: Redact): BeforeAppend {
   return (value, about) => redact(first === undefined ? value : first(value, about))

@@ -1,9 +1,10 @@
 /** Entries: data of adapters beside the messages of a session, by channel and key. */
 import { HoldfastError } from '../../errors.ts'
 import { type Found, Records } from '../../journal/records.ts'
+import { jsonBytes, PageBudget } from '../../record/json-bytes.ts'
 import { LIMITS } from '../../record/limits.ts'
 import type { Json } from '../../record/record.ts'
-import { checkId, checkList, invalid, jsonText } from '../../session/check.ts'
+import { checkId, checkLimit, checkList, invalid, jsonText } from '../../session/check.ts'
 import { type DamagedPlace, withoutRepeated } from '../../session/damaged-places.ts'
 import * as decide from '../../session/decide.ts'
 import { entryKey } from '../../session/record-keys.ts'
@@ -11,6 +12,7 @@ import type { Entry, EntryPut } from '../../session/records.ts'
 import type { SessionState } from '../../session/state.ts'
 import { BranchDamage, notReadable } from '../damage/branch-damage.ts'
 import { type Handle, type WriteOptions, type Written, written } from '../handle.ts'
+import { pageCursor, placeIn, staleCursor } from '../page-cursor.ts'
 import type { WriterParts } from '../parts.ts'
 import { admit, admitAmount } from './admission.ts'
 import { Journals } from './journals.ts'
@@ -92,15 +94,67 @@ async function lastPut(handle: Handle, channel: string, key: string): Promise<{ 
 
 /** The entries of a channel with their last values that can be read, the newest first: for the store's own settings. Callers get `entriesOf`. */
 export async function* readEntries(handle: Handle, channel: string): AsyncGenerator<StoredEntry> {
-  yield* entriesIn(handle, await handle.liveState(), channel)
+  for await (const { entry } of entriesIn(handle, await handle.liveState(), channel)) yield entry
 }
 
 /** The same. Each entry has what cannot be read between it and the one before it; the last one also what cannot be read after it. */
 export async function* entriesOf(handle: Handle, channel: string): AsyncGenerator<StoredEntry> {
+  for await (const { entry } of placedEntries(handle, channel)) yield entry
+}
+
+export interface EntryPageOptions {
+  /** The largest number of entries, up to 1000. Defaults to 1000. A page has fewer where they are large: it holds about 4 MiB, or one entry. */
+  readonly limit?: number
+  /** The cursor of the page before. Null begins at the first page. */
+  readonly cursor?: string | null | undefined
+}
+
+export interface EntryPage {
+  /** The newest first. */
+  readonly entries: readonly StoredEntry[]
+  /** The cursor of the next page, or null on the last one. */
+  readonly cursor: string | null
+}
+
+/** A page of the same. An entry that is put again while somebody reads page by page may come twice. */
+export async function entryPage(
+  handle: Handle,
+  channel: string,
+  { limit = LIMITS.pageMessages, cursor }: EntryPageOptions,
+): Promise<EntryPage> {
+  checkLimit(limit, LIMITS.pageMessages)
+  const of = ['entries', channel]
+  const from = cursor == null ? undefined : entryPlace(cursor, of)
+  const budget = new PageBudget(LIMITS.pageBytes)
+  const entries: StoredEntry[] = []
+  for await (const { entry, place } of placedEntries(handle, channel, from)) {
+    if (entries.length === limit || !budget.add(jsonBytes(entry.value))) return { entries, cursor: pageCursor(of, place) }
+    entries.push(entry)
+  }
+  return { entries, cursor: null }
+}
+
+/** Where an entry stands: the record, which of its entries it is, and the last record of the channel when the first page was read. */
+type EntryPlace = readonly [position: number, index: number, newest: number]
+
+interface PlacedEntry {
+  readonly entry: StoredEntry
+  readonly place: EntryPlace
+}
+
+function entryPlace(cursor: string, of: readonly unknown[]): EntryPlace {
+  const place = placeIn(cursor, of)
+  if (place.length !== 3 || !place.every((number) => Number.isSafeInteger(number) && (number as number) >= 0)) throw staleCursor()
+  return place as unknown as EntryPlace
+}
+
+async function* placedEntries(handle: Handle, channel: string, from?: EntryPlace): AsyncGenerator<PlacedEntry> {
   const state = await handle.liveState()
   const losses = lossesOf(handle, state)
   const after = lastLink(state, channel) ?? state.born - 1
-  let damage = await losses.openLosses([{ session: handle.id, after, before: Number.POSITIVE_INFINITY }])
+  // What was lost after the newest entry is in the first page.
+  let damage =
+    from === undefined ? await losses.openLosses([{ session: handle.id, after, before: Number.POSITIVE_INFINITY }]) : ([] as DamagedPlace[])
   const links: number[] = []
   const met = async (): Promise<DamagedPlace[]> => {
     const records = await losses.records(links.splice(0).map((position) => ({ session: handle.id, position })))
@@ -108,39 +162,56 @@ export async function* entriesOf(handle: Handle, channel: string): AsyncGenerato
     damage = []
     return places
   }
-  let held: StoredEntry | undefined
-  for await (const entry of entriesIn(handle, state, channel, (position) => links.push(position))) {
+  let held: PlacedEntry | undefined
+  for await (const placed of entriesIn(handle, state, channel, { from, onLost: (position) => links.push(position) })) {
     if (held !== undefined) yield held
-    held = withDamage(entry, await met())
+    held = { ...placed, entry: withDamage(placed.entry, await met()) }
   }
   const rest = await met()
-  if (held !== undefined) yield withDamage(held, rest)
-  else if (rest.length > 0) throw notReadable(`An entry of channel "${channel}"`, 'entries', { channel, places: rest.length })
+  if (held !== undefined) yield { ...held, entry: withDamage(held.entry, rest) }
+  else if (rest.length > 0 && from === undefined)
+    throw notReadable(`An entry of channel "${channel}"`, 'entries', { channel, places: rest.length })
 }
 
-/** `onLost` is called with the position of a record that the chain names and that cannot be read. */
+interface EntryReading {
+  readonly from?: EntryPlace | undefined
+  /** Is called with the position of a record that the chain names and that cannot be read. */
+  readonly onLost?: (position: number) => void
+}
+
 async function* entriesIn(
   handle: Handle,
   state: SessionState,
   channel: string,
-  onLost?: (position: number) => void,
-): AsyncGenerator<StoredEntry> {
+  { from, onLost }: EntryReading = {},
+): AsyncGenerator<PlacedEntry> {
   const records = new Records(handle.held.journal)
+  const newest = from?.[2] ?? lastLink(state, channel) ?? 0
   const seen = new Set<string>()
-  for (let at: number | null = lastLink(state, channel); at !== null; ) {
+  for (let at: number | null = from?.[0] ?? lastLink(state, channel); at !== null; ) {
     const link = await records.at(at)
     if (link === undefined) onLost?.(at)
     // A link that rotted: what stands before it is found by looking at every record.
     const found: Found | undefined = link ?? (await lastBefore(records, state, channel, at))
     if (found === undefined) return
     const { entries, before } = putIn(found)
-    for (const entry of entries.toReversed()) {
-      if (entry.channel !== channel || seen.has(entry.key)) continue
+    // A cursor may name any record.
+    if (!Array.isArray(entries) || !Array.isArray(before)) throw staleCursor()
+    for (const [index, entry] of [...entries.entries()].reverse()) {
+      if (entry.channel !== channel || seen.has(entry.key) || (found.at === from?.[0] && index > from[1])) continue
       seen.add(entry.key)
-      if (entry.value !== undefined) yield { ...entry, value: entry.value, at: found.record.at }
+      if (entry.value === undefined || (from !== undefined && (await wasListed(handle, entry, [found.at, index, newest])))) continue
+      yield { entry: { ...entry, value: entry.value, at: found.record.at }, place: [found.at, index, newest] }
     }
     at = before.find(([name]) => name === channel)?.[1] ?? null
   }
+}
+
+/** Whether an earlier page had a later value of an entry, or knew that it was removed. */
+async function wasListed(handle: Handle, { channel, key }: Entry, [position, index, newest]: EntryPlace): Promise<boolean> {
+  const [known] = await handle.held.replica.find([entryKey(channel, key)])
+  if (known === undefined || known.at > newest) return false
+  return known.at > position || (known.at === position && known.index > index)
 }
 
 function lastLink({ channels }: SessionState, channel: string): number | null {

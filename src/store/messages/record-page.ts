@@ -2,6 +2,8 @@
 import type { Journal } from '../../engine/port.ts'
 import type { Loss } from '../../journal/loss.ts'
 import { Records } from '../../journal/records.ts'
+import { PageBudget } from '../../record/json-bytes.ts'
+import { LIMITS } from '../../record/limits.ts'
 import type { JournalRecord } from '../../record/record.ts'
 import { checkCount, checkLimit } from '../../session/check.ts'
 import type { DamagedPlace } from '../damage/damage.ts'
@@ -10,7 +12,7 @@ import { lostIn } from '../damage/damage-scan.ts'
 export interface RecordPageOptions {
   /** Only records before this position. Defaults to the end. */
   readonly before?: number
-  /** The largest number of records, up to 1000. Defaults to 100. */
+  /** The largest number of records, up to 1000. Defaults to 100. A page has fewer where they are large: it holds about 4 MiB, or one record. */
   readonly limit?: number
   /** Whether to include appended messages. Defaults to true. */
   readonly messages?: boolean
@@ -50,19 +52,20 @@ async function readPage(journal: Journal, end: number, options: RecordPageOption
   checkLimit(limit, MOST)
   checkCount('`before`', before, Number.MAX_SAFE_INTEGER)
   const records: RecordPage['records'][number][] = []
+  const budget = new PageBudget(LIMITS.pageBytes)
   let looked = 0
   const last = Math.min(before, end) - 1
-  for await (const { record, at } of new Records(journal).backward(0, last)) {
+  for await (const { record, at, end: next } of new Records(journal).backward(0, last)) {
     const newest = records.at(-1)
     // Most records are written twice. The first copy is the one that counts, and a page never ends between the two.
     if (newest?.record.id === record.id) {
       records.splice(-1, 1, shown(record, at))
       continue
     }
-    if (records.length === limit || looked++ === LOOKED_AT)
+    const isWanted = !OWN.has(record.type) && (messages || record.type !== 'messages.appended')
+    if (records.length === limit || looked++ === LOOKED_AT || (isWanted && !budget.add(next - at)))
       return { records, before: at + 1, damage: await damageIn(journal, at + 1, last) }
-    if (OWN.has(record.type) || (!messages && record.type === 'messages.appended')) continue
-    records.push(shown(record, at))
+    if (isWanted) records.push(shown(record, at))
   }
   return { records, before: null, damage: await damageIn(journal, 0, last) }
 }

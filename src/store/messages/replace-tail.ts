@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { HoldfastError } from '../../errors.ts'
 import { estimateTokens } from '../../message/tokens.ts'
+import { jsonBytes } from '../../record/json-bytes.ts'
 import { LIMITS } from '../../record/limits.ts'
 import { samePoint } from '../../session/branch.ts'
 import { invalid } from '../../session/check.ts'
@@ -64,7 +65,9 @@ function refusalOf({ parent, state: { head, replaced } }: FoundTail, now: Sessio
 async function look(handle: Handle, last: readonly JsonText[]): Promise<FoundTail> {
   const state = await handle.liveState()
   const transcript = new Transcript(handle.parts, handle.id, state)
-  const { messages, more, damage } = await transcript.page({ limit: last.length + 1, archived: true })
+  // Room for equal messages and the one before them, whose digits and brackets may be counted as four times what they are.
+  const bytes = last.reduce((sum, { value }) => sum + jsonBytes(value), 4 * LIMITS.recordBytes)
+  const { messages, more, damage } = await transcript.page({ limit: last.length + 1, archived: true }, { bytes })
   const end = messages.slice(-last.length)
   const same = end.length === last.length && end.every(({ message }, index) => isDeepStrictEqual(message, last[index]?.value))
   if (!same) return { state, parent: undefined }

@@ -5,21 +5,30 @@
  */
 
 import type { Found } from '../../journal/records.ts'
+import { jsonBytes, PageBudget } from '../../record/json-bytes.ts'
 import { hashKey } from '../../record/key-hash.ts'
+import { LIMITS } from '../../record/limits.ts'
 import type { JournalRecord, JsonObject } from '../../record/record.ts'
 import { type MessageErased, type MessageReplaced, tombstone } from '../../session/records.ts'
 import type { Past, SessionState } from '../../session/state.ts'
+import { staleCursor } from '../page-cursor.ts'
 import type { Journals } from './journals.ts'
 import type { KeptMessage } from './stored-message.ts'
 
 /** Is called with the place of a replacement that cannot be read. */
 export type OnLost = (session: string, position: number) => void
 
-interface Replacement {
+export interface Replacement {
   readonly record: JournalRecord
   readonly message: JsonObject
   readonly prior: number | null
   readonly erased: boolean
+}
+
+/** A record that replaced a message. */
+export interface ReplacementPlace {
+  readonly session: string
+  readonly position: number
 }
 
 /** Where a message was appended. */
@@ -56,41 +65,76 @@ export class Replacements {
     this.#state = state
   }
 
-  /** The messages with their newest content. One whose newest content cannot be read has the one before it, and `onLost` is called. */
-  async shown(messages: readonly { readonly stored: KeptMessage; readonly place: number }[], onLost?: OnLost): Promise<KeptMessage[]> {
+  /**
+   * The messages with their newest content, or the first of them, if the others would be more than `bytes`. One whose newest content cannot be read
+   * has the one before it, and `onLost` is called.
+   */
+  async shown(
+    messages: readonly { readonly stored: KeptMessage; readonly place: number }[],
+    onLost?: OnLost,
+    bytes: number = LIMITS.pageBytes,
+  ): Promise<KeptMessage[]> {
     const shown = messages.map(({ stored }) => stored)
     if (this.#state.replaced === 0) return shown
+    const budget = new PageBudget(bytes)
+    const lost: { readonly index: number; readonly session: string; readonly position: number }[] = []
     let open = messages.map(({ stored, place }, index) => ({ index, place, key: hashKey('replacement', stored.id) }))
     const look = async (session: string, end: number, place: number, find: Find): Promise<void> => {
       const asked = open.filter((item) => item.place <= place)
       const entries = asked.length === 0 ? [] : await find(asked.map(({ key }) => key))
       for (const [i, { index }] of asked.entries()) {
         const entry = entries[i]
-        const replacement = entry === undefined ? undefined : await this.#at(session, entry.at, end, onLost)
+        if (entry === undefined || index >= shown.length) continue
+        const replacement = await this.#at(session, entry.at, end, (of, position) => lost.push({ index, session: of, position }))
         if (replacement === undefined) continue
         const { message, erased } = replacement
+        if (!budget.add(jsonBytes(message)) && index > 0) {
+          shown.length = index
+          break
+        }
         shown[index] = { ...(shown[index] as KeptMessage), replaced: true, message, ...(erased ? { erased } : {}) }
         open = open.filter((item) => item.index !== index)
       }
+      open = open.filter(({ index }) => index < shown.length)
     }
     await look(this.#session, Number.POSITIVE_INFINITY, this.#state.past.length, (keys) => this.#journals.find(keys))
     for (const { piece, place } of this.#sessions().reverse()) {
       await look(piece.session, piece.end, place, (keys) => this.#journals.findInPiece(piece, keys))
     }
+    for (const { index, session, position } of lost) if (index < shown.length) onLost?.(session, position)
     return shown
   }
 
-  /** Every replacement of a message, the first one first. Those before one that cannot be read are missing, and `onLost` is called. */
-  async all(id: string, place: number, onLost: OnLost): Promise<Replacement[]> {
-    if (this.#state.replaced === 0) return []
+  /**
+   * Every replacement of a message, the last one first, or those from a record on. Those before one that cannot be read are missing in its session, and
+   * `onLost` is called.
+   */
+  async *backward(
+    id: string,
+    place: number,
+    onLost: OnLost,
+    from?: ReplacementPlace | 'first',
+  ): AsyncGenerator<Replacement & ReplacementPlace> {
+    if (this.#state.replaced === 0 || from === 'first') return
     const keys = [hashKey('replacement', id)]
-    const all: Replacement[] = []
-    for (const { piece, place: at } of this.#sessions()) {
-      const [entry] = at < place ? [] : await this.#journals.findInPiece(piece, keys)
-      if (entry !== undefined) all.push(...(await this.#chain(piece.session, entry.at, piece.end, onLost)))
+    const own = { session: this.#session, end: Number.POSITIVE_INFINITY, find: () => this.#journals.find(keys) }
+    const past = this.#sessions().flatMap(({ piece, place: at }) =>
+      at < place ? [] : [{ session: piece.session, end: piece.end, find: () => this.#journals.findInPiece(piece, keys) }],
+    )
+    let waiting = from
+    for (const { session, end, find } of [...past, own].reverse()) {
+      if (waiting !== undefined && waiting.session !== session) continue
+      const begin = waiting?.position ?? (await find())[0]?.at
+      waiting = undefined
+      for (let at = begin ?? null; at !== null; ) {
+        const replacement = await this.#at(session, at, end, onLost)
+        // A cursor may name any record.
+        if (replacement !== undefined && (replacement.record as unknown as MessageReplaced).target !== id) throw staleCursor()
+        if (replacement === undefined) break
+        yield { ...replacement, session, position: at }
+        at = replacement.prior
+      }
     }
-    const [own] = await this.#journals.find(keys)
-    return own === undefined ? all : [...all, ...(await this.#chain(this.#session, own.at, Number.POSITIVE_INFINITY, onLost))]
   }
 
   /** Where a message can have been replaced: in which journals, after which position and before which. The last one is this session's own. */
@@ -143,16 +187,6 @@ export class Replacements {
       })
   }
 
-  async #chain(session: string, position: number, end: number, onLost: OnLost): Promise<Replacement[]> {
-    const chain: Replacement[] = []
-    let replacement = await this.#at(session, position, end, onLost)
-    while (replacement !== undefined) {
-      chain.unshift(replacement)
-      replacement = replacement.prior === null ? undefined : await this.#at(session, replacement.prior, end, onLost)
-    }
-    return chain
-  }
-
   /** The last replacement in front of `end`, going back from one. */
   async #at(session: string, position: number, end: number, onLost?: OnLost): Promise<Replacement | undefined> {
     for (let at: number | null = position; at !== null; ) {
@@ -165,6 +199,7 @@ export class Replacements {
       // Also what was erased later than a fork was made: nobody keeps it.
       if (record.type === 'message.erased')
         return { record, message: tombstone((record as unknown as MessageErased).role), prior: null, erased: true }
+      if (record.type !== 'message.replaced') return undefined
       const { message, prior } = record as unknown as MessageReplaced
       if (at < end) return { record, message: message as JsonObject, prior, erased: false }
       at = prior

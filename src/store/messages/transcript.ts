@@ -24,12 +24,21 @@ import { type Cut, cutAfter, cutBefore } from './cut.ts'
 import type { Gap, Piece } from './depth-gaps.ts'
 import { Journals } from './journals.ts'
 import type { LoadedMessages } from './loaded-messages.ts'
-import { type PageRead, readPage } from './page-read.ts'
-import { type OwnReplacements, type Reach, Replacements } from './replacements.ts'
+import { type PageSize, type ShownPage, shownPage } from './page-read.ts'
+import { type OnLost, type OwnReplacements, type Reach, Replacements } from './replacements.ts'
+import {
+  type Revision,
+  type RevisionOptions,
+  type RevisionPage,
+  type RevisionPlace,
+  revisionPage,
+  revisionPlace,
+  revisionsOf,
+} from './revisions.ts'
 import type { KeptMessage, StoredMessage } from './stored-message.ts'
 
 export interface PageOptions {
-  /** The largest number of messages, up to 1000. Defaults to 100. */
+  /** The largest number of messages, up to 1000. Defaults to 100. A page has fewer where they are large: it holds about 4 MiB, or one message. */
   readonly limit?: number
   /** Only messages before the one with this id. */
   readonly before?: string
@@ -124,7 +133,10 @@ export class Transcript {
   }
 
   /** `openEnd`: messages may have followed the newest one. False for a view that ends where somebody has put the end. */
-  async page(options: PageOptions, { openEnd = true }: { readonly openEnd?: boolean } = {}): Promise<Page<JsonObject>> {
+  async page(
+    options: PageOptions,
+    { openEnd = true, bytes = LIMITS.pageBytes }: { readonly openEnd?: boolean; readonly bytes?: number } = {},
+  ): Promise<Page<JsonObject>> {
     const { limit = 100, before, after, depth } = options
     const forward = (options.from ?? (after === undefined && depth === undefined ? 'end' : 'start')) === 'start'
     const end = options.branch === undefined ? this.#state.head : (await this.#existing(options.branch)).point
@@ -148,14 +160,13 @@ export class Transcript {
       pieces = await this.#fromDepth(pieces, depth)
       covered.low = Math.max(covered.low, this.#lowest(pieces, false))
     }
-    const read = await readPage(forward ? this.#reader.forward(pieces) : this.#reader.backward(pieces), limit)
-    if (read.more && read.messages.length > 0) covered[forward ? 'high' : 'low'] = positionOf(read.messages.at(-1) as Placed)
     const lost: Lost[] = []
-    const ordered = forward ? read.messages : read.messages.reverse()
-    const messages = await this.#replacements.shown(ordered, (session, position) => lost.push({ session, position }))
-    const places = await this.#damage.places(read.gaps, [covered.low, covered.high])
+    const items = forward ? this.#reader.forward(pieces) : this.#reader.backward(pieces)
+    const { shown, read } = await this.#shownPage(items, { limit, bytes }, (session, position) => lost.push({ session, position }))
+    if (read.more && read.messages.length > 0) covered[forward ? 'high' : 'low'] = positionOf(read.messages.at(-1) as Placed)
+    const places = await this.#damage.places(read.gaps.flat(), [covered.low, covered.high])
     const damage = lost.length === 0 ? places : withoutRepeated([...places, ...(await this.#damage.records(lost))])
-    return { messages, more: read.more, damage }
+    return { messages: forward ? shown : shown.reverse(), more: read.more, damage }
   }
 
   /** All damage of the branch, and of the journal that it ends in. Reads both. */
@@ -205,16 +216,34 @@ export class Transcript {
   async *inOrder(stretches: readonly Stretch[], onGap?: (gap: Gap) => void): AsyncGenerator<KeptMessage[]> {
     for await (const several of this.#reader.records(stretches.flatMap((stretch) => this.#reader.pieces(stretch)))) {
       if (isGap(several)) onGap?.(several)
-      else yield await this.#replacements.shown(several)
+      else yield* this.#shownInSlices(several)
+    }
+  }
+
+  /** Messages of one record may have been replaced with much more. */
+  async *#shownInSlices(messages: readonly Placed[]): AsyncGenerator<KeptMessage[]> {
+    for (let rest = messages; rest.length > 0; ) {
+      const shown = await this.#replacements.shown(rest)
+      yield shown
+      rest = rest.slice(shown.length)
     }
   }
 
   /** A page of the messages of some stretches in the order of their depths, from a depth on. */
-  async pageOf(stretches: readonly Stretch[], limit: number, depth?: number): Promise<PageRead<KeptMessage>> {
+  async pageOf(
+    stretches: readonly Stretch[],
+    limit: number,
+    depth?: number,
+  ): Promise<{ messages: KeptMessage[]; gaps: Gap[]; more: boolean }> {
     const inOrder = stretches.toSorted((a, b) => a.from - b.from).flatMap((stretch) => this.#reader.pieces(stretch))
     const pieces = depth === undefined ? inOrder : await this.#fromDepth(inOrder, depth)
-    const read = await readPage(this.#reader.forward(pieces), limit)
-    return { ...read, messages: await this.#replacements.shown(read.messages) }
+    const { shown, read } = await this.#shownPage(this.#reader.forward(pieces), { limit, bytes: LIMITS.pageBytes })
+    return { messages: shown, gaps: read.gaps.flat(), more: read.more }
+  }
+
+  #shownPage(items: AsyncIterable<Placed | Gap>, size: PageSize, onLost?: OnLost): Promise<ShownPage> {
+    const newest = this.#state.replaced === 0 ? undefined : this.#replacements
+    return shownPage(items, size, (messages) => newest?.shown(messages, onLost, size.bytes))
   }
 
   /** Where on the branch the messages of an archive stand. */
@@ -250,18 +279,28 @@ export class Transcript {
     return { session: journal, position: found.at, record: { ...found.record, messages: messages as Json, crc: found.crc } }
   }
 
-  /** Every content that a message has had, the first one first. */
-  async revisions(id: string): Promise<KeptMessage[]> {
+  /** A page of the contents that a message has had. Undefined if there is no such message. */
+  async revisions(id: string, options: RevisionOptions = {}): Promise<RevisionPage<JsonObject> | undefined> {
+    const from = revisionPlace(id, options)
     const located = await this.locate(id)
-    if (located === undefined) return []
-    const original = this.#stored(located)
+    if (located === undefined) return undefined
     const lost: Lost[] = []
-    const later = await this.#replacements.all(id, located.place, (session, position) => lost.push({ session, position }))
-    const last = later.at(-1)
-    if (last?.erased === true) return [{ ...original, at: last.record.at, replaced: true, erased: true, message: last.message }]
-    const all = [original, ...later.map(({ record, message }) => ({ ...original, at: record.at, replaced: true, message }))]
-    const damage = await this.#openDamage(lost, this.#replacements.reach(originOf(located)))
-    return [...all.slice(0, -1), withDamage(all.at(-1) as KeptMessage, damage)]
+    const page = await revisionPage(id, this.#revisionsOf(located, lost, from), options)
+    const [last] = page.revisions.slice(-1)
+    if (last === undefined || last.erased === true) return page
+    const damage = await this.#openDamage(lost, from === undefined ? this.#replacements.reach(originOf(located)) : [])
+    return { ...page, revisions: [...page.revisions.slice(0, -1), withDamage(last, damage)] }
+  }
+
+  /** Every content that a message has had and that can be read, the last one first. */
+  async *contents(id: string): AsyncGenerator<KeptMessage> {
+    const located = await this.locate(id)
+    if (located !== undefined) for await (const { stored } of this.#revisionsOf(located, [])) yield stored
+  }
+
+  #revisionsOf(located: Located, lost: Lost[], from?: RevisionPlace): AsyncGenerator<Revision> {
+    const onLost: OnLost = (session, position) => lost.push({ session, position })
+    return revisionsOf(this.#stored(located), this.#replacements.backward(located.id, located.place, onLost, from))
   }
 
   /** The newest content of a message, and the last record of this session that replaced it: what a replacement has to name. */

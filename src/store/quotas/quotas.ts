@@ -1,13 +1,14 @@
 /**
  * How much a space may hold and how fast it may grow: sessions, bytes, and messages a minute; and how much a key of a server may add of them. They
- * lie in the store's own space, so every process that enforces them knows them within a second. What a space holds is what the catalog tells, looked at
- * every few seconds, and what this process has let in since; what a key has added, and how many messages come, is counted by all processes together
+ * lie in the store's own space, so every process that enforces them knows them within a second. What a space holds is what the catalog tells, and its
+ * quarantine, looked at every few seconds, and what this process has let in since; what a key has added, and how many messages come, is counted by all processes together
  * (`tally.ts`). So several of them may let in a little more than the quota says, never much.
  */
 import type { Clock } from '../../engine/clock.ts'
 import { STORE_SPACE } from '../../engine/names.ts'
 import { HoldfastError } from '../../errors.ts'
 import { checkId, invalid } from '../../session/check.ts'
+import { quarantinedBytes } from '../damage/quarantine.ts'
 import { Handle } from '../handle.ts'
 import { putEntries, readEntries } from '../messages/entries.ts'
 import type { SessionParts } from '../parts.ts'
@@ -151,8 +152,9 @@ export class Quotas implements QuotaPort {
     }
     const known = recent()
     if (known !== undefined && !isMuch(known.since, limits)) return
-    const { sessions, bytes } = await statsOf({ ...this.#parts, space })
-    const told = { sessions: sessions.ok + sessions.damaged + sessions.unreadable, bytes }
+    const parts = { ...this.#parts, space }
+    const [{ sessions, bytes }, quarantined] = await Promise.all([statsOf(parts), quarantinedBytes(parts)])
+    const told = { sessions: sessions.ok + sessions.damaged + sessions.unreadable, bytes: bytes + quarantined }
     // Somebody else may have asked and been let in meanwhile.
     const now = recent()
     const least = now === undefined ? NOTHING : sum(now, now.since)

@@ -73,10 +73,8 @@ export class Batches {
     exact?: { readonly key: string; readonly digest: string },
   ): Promise<boolean> {
     const transcript = await this.#handle.transcript()
-    if (exact === undefined) {
-      const revisions = await transcript.revisions(id)
-      if (revisions.some(({ message }) => isSameMessage(id, text, digestOf(message)))) return false
-    }
+    if (exact === undefined)
+      for await (const { message } of transcript.contents(id)) if (isSameMessage(id, text, digestOf(message))) return false
     const newest = await transcript.newest(id)
     // What was erased here is not brought back.
     if (newest === undefined || newest.erased) return false

@@ -52,7 +52,11 @@ const SESSION: Readonly<Record<string, Spec>> = {
   info: [READS_STATE, ({ session }) => session.info(), isDamaged],
   message: [READS_CONTENT, ({ session, named }) => session.message(named.mid), isUncertain],
   record: [READS_THE_LOST, ({ session, named }) => session.record(named.mid)],
-  revisions: [READS_CONTENT, ({ session, named }) => session.revisions(named.mid), (all: Read[]) => all.some(isUncertain)],
+  revisions: [
+    READS_CONTENT,
+    ({ session, named }) => session.revisions(named.mid),
+    ({ revisions }: { revisions: Read[] }) => revisions.some(isUncertain),
+  ],
   entry: [READS_ENTRY, ({ session }) => session.entry('notes', 'k'), isUncertain],
   entries: [READS_ENTRY, async ({ session }) => (await session.entries('notes').next()).value, isUncertain],
   archives: [BY_INFO, ({ session }) => session.archives()],

@@ -99,7 +99,7 @@ export async function own(store: Store | RemoteStore): Promise<number> {
   const change: Change<Note> | undefined = (await fork.follow().next()).value
   const texts: string[] = [
     ...messages.map(({ message }) => message.text),
-    ...(await session.revisions('m1')).map(({ message }) => message.text),
+    ...(await session.revisions('m1')).revisions.map(({ message }) => message.text),
     ...((await session.archive(1))?.messages ?? []).map(({ message }) => message.text),
     ...(await fork.window()).messages.map(({ text }) => text),
     ...(change?.messages ?? []).map(({ message }) => message.text),
