@@ -2,6 +2,7 @@
 import { basename } from 'node:path'
 import { detect, IMPORTERS } from '../../src/formats/importers.ts'
 import { type Item, itemsIn, type Source } from '../../src/formats/item.ts'
+import { tarOf } from '../../src/formats/tar.ts'
 
 export interface Fixture {
   readonly format: string
@@ -401,6 +402,12 @@ export const FIXTURES: readonly Fixture[] = [
   opencode,
   holdfast,
 ]
+
+/** One file, or a tar archive of several. */
+export function fixtureBytes({ files }: Fixture): Buffer {
+  const all = Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }))
+  return all.length === 1 ? (all[0] as { bytes: Buffer }).bytes : tarOf(all)
+}
 
 /** A source of bytes, read in small pieces. A file of a source that has one goes by the name of the source. */
 export function sourceOf(
