@@ -22,9 +22,15 @@ export interface Salvaged {
   readonly lost: readonly Span[]
 }
 
-/** How many places of one text are tried: a line of brackets must not take for ever. */
+/** How many places of one text are tried, and how many characters are looked at for that: a text of brackets must not take for ever. */
 const TRIES = 2000
-const SCANNED_MOST = 64 * 1024 * 1024
+const LEAST_SCANNED = 256 * 1024
+const SCANS = 8
+
+/** How many characters of a text may be looked at in all. */
+function mostScanned(text: string): number {
+  return Math.max(LEAST_SCANNED, SCANS * text.length)
+}
 
 /** The records in a text that is not one. */
 export function salvage(text: string, isRecord: IsRecord): Salvaged {
@@ -34,10 +40,10 @@ export function salvage(text: string, isRecord: IsRecord): Salvaged {
   if (record !== undefined && isRecord(record)) return { values: [record], lost: [] }
   const values: JsonObject[] = []
   const lost: Span[] = []
-  let [at, tries, scanned] = [0, 0, 0]
-  for (let from = text.indexOf('{'); from !== -1 && tries < TRIES && scanned < SCANNED_MOST; tries++) {
+  let [at, tries, left] = [0, 0, mostScanned(text)]
+  for (let from = text.indexOf('{'); from !== -1 && tries < TRIES && left > 0; tries++) {
     const to = endOfObject(text, from)
-    scanned += (to ?? text.length) - from
+    left -= (to ?? text.length) - from
     const value = to === undefined ? undefined : asObject(parsed(withoutControls(text.slice(from, to))))
     if (value !== undefined && isRecord(value)) {
       if (text.slice(at, from).trim() !== '') lost.push({ from: at, to: from })
@@ -118,12 +124,15 @@ export class DocumentSalvage {
   readonly #isRecord: IsRecord
   readonly #arrays: ReadonlySet<string>
   #at = 0
+  /** What may still be looked at. */
+  #left: number
 
   /** `arrays`: the names of the fields that hold records. A document that is an array holds records too. */
   constructor(text: string, arrays: readonly string[], isRecord: IsRecord) {
     this.#text = text
     this.#arrays = new Set(arrays)
     this.#isRecord = isRecord
+    this.#left = mostScanned(text)
   }
 
   read(): Json | undefined {
@@ -153,13 +162,13 @@ export class DocumentSalvage {
       }
       const next = this.#nextArray(from + 1)
       this.lost.push({ from, to: next ?? this.#text.length })
-      if (next === undefined) return fields
+      if (next === undefined || this.#left <= 0) return fields
       this.#at = next
     }
   }
 
   #key(): string | undefined {
-    const to = this.#text[this.#at] === '"' ? endOfString(this.#text, this.#at) : -1
+    const to = this.#text[this.#at] === '"' ? this.#endOfString(this.#at) : -1
     const key = to === -1 ? undefined : parsed(this.#text.slice(this.#at, to + 1))
     this.#at = to + 1
     this.#space()
@@ -172,7 +181,7 @@ export class DocumentSalvage {
   #value(key: string): Json | undefined {
     const char = this.#text[this.#at]
     if (this.#arrays.has(key) && char === '[') return this.#records()
-    const to = char === '{' || char === '[' ? endOfObject(this.#text, this.#at) : this.#endOfPlain()
+    const to = char === '{' || char === '[' ? this.#endOfObject(this.#at) : this.#endOfPlain()
     if (to === undefined) return undefined
     const value = parsed(withoutControls(this.#text.slice(this.#at, to)))
     this.#at = to
@@ -181,7 +190,7 @@ export class DocumentSalvage {
 
   #endOfPlain(): number | undefined {
     if (this.#text[this.#at] === '"') {
-      const to = endOfString(this.#text, this.#at)
+      const to = this.#endOfString(this.#at)
       return to === -1 ? undefined : to + 1
     }
     const rest = /[,}\]\s]/g
@@ -193,7 +202,7 @@ export class DocumentSalvage {
   #records(): Json[] {
     const records: Json[] = []
     this.#at++
-    for (let tries = 0; tries < TRIES; ) {
+    for (let tries = 0; tries < TRIES && this.#left > 0; ) {
       this.#space()
       if (this.#text[this.#at] === ',') this.#at++
       this.#space()
@@ -202,7 +211,7 @@ export class DocumentSalvage {
         return records
       }
       if (this.#at >= this.#text.length) return records
-      const to = this.#text[this.#at] === '{' ? endOfObject(this.#text, this.#at) : undefined
+      const to = this.#text[this.#at] === '{' ? this.#endOfObject(this.#at) : undefined
       const value = to === undefined ? undefined : asObject(parsed(withoutControls(this.#text.slice(this.#at, to))))
       if (value !== undefined) {
         records.push(value)
@@ -214,6 +223,8 @@ export class DocumentSalvage {
       this.#at = next ?? this.#text.length
       tries++
     }
+    this.lost.push({ from: this.#at, to: this.#text.length })
+    this.#at = this.#text.length
     return records
   }
 
@@ -229,16 +240,31 @@ export class DocumentSalvage {
         if (key !== undefined && this.#arrays.has(key)) return found.index
         continue
       }
-      const to = endOfObject(this.#text, found.index)
+      if (this.#left <= 0) return undefined
+      const to = this.#endOfObject(found.index)
       const value = to === undefined ? undefined : asObject(parsed(this.#text.slice(found.index, to)))
       if (value !== undefined && this.#isRecord(value)) return found.index
     }
     return undefined
   }
 
+  #endOfObject(from: number): number | undefined {
+    const to = endOfObject(this.#text, from)
+    this.#left -= (to ?? this.#text.length) - from
+    return to
+  }
+
+  #endOfString(from: number): number {
+    const to = endOfString(this.#text, from)
+    if (to === -1) this.#left -= this.#text.length - from
+    return to
+  }
+
   /** Where the next field that holds records begins. */
   #nextArray(from: number): number | undefined {
-    const places = [...this.#arrays].map((name) => this.#text.indexOf(`"${name}"`, from)).filter((at) => at !== -1)
+    const found = [...this.#arrays].map((name) => this.#text.indexOf(`"${name}"`, from))
+    for (const at of found) this.#left -= (at === -1 ? this.#text.length : at) - from
+    const places = found.filter((at) => at !== -1)
     return places.length === 0 ? undefined : Math.min(...places)
   }
 

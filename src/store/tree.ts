@@ -129,7 +129,9 @@ class TreeWalk {
     if (this.#owner !== undefined) await this.#requireOwn(place, this.#owner)
     yield* this.#below(place.session, grantsOf((await this.#seen(place.session)).state))
     let child = place.session
+    const above = new Set<string>()
     for (let parent = place.parent; parent !== null; ) {
+      requireNew(parent, above)
       const { state } = await this.#seen(parent)
       const grants = grantsOf(state)
       const index = grants.findLastIndex(({ session }) => session === child)
@@ -151,7 +153,9 @@ class TreeWalk {
 
   /** A caller who sees only sessions of one owner must not make a cursor that leads to others. */
   async #requireOwn({ session, parent }: Place, owner: string): Promise<void> {
+    const met = new Set<string>()
     for (let [id, expected] = [session, parent]; id !== this.#root.id; ) {
+      requireNew(id, met)
       const { state } = await this.#seen(id)
       const above = state?.parent?.session
       if (state?.owner !== owner || above === undefined || (id === session && above !== expected)) throw staleCursor()
@@ -195,6 +199,12 @@ class TreeWalk {
     const damage = places.map((place) => ({ ...place, count: place.count === 0 ? null : place.count }))
     return { node: { session, title: state.title, status, version, damage }, state }
   }
+}
+
+/** Of two sessions, each can come from the other: one of them was deleted and created again. A cursor that somebody made up may lead there. */
+function requireNew(session: string, met: Set<string>): void {
+  if (met.has(session)) throw staleCursor()
+  met.add(session)
 }
 
 /** What the present incarnation of a session has granted. */

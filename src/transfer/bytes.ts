@@ -23,6 +23,8 @@ const MAGIC: readonly (readonly [Compression, readonly number[]])[] = [
   ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
 ]
 const READ_BYTES = 65_536
+/** Bytes that are read before others have their turn. */
+const BYTES_AT_ONCE = 2 * READ_BYTES
 const MOST_BYTES = 64 * 1024 * 1024
 /** Files of an archive that are looked at before others have their turn: a deep path takes some 10 µs. */
 const FILES_AT_ONCE = 200
@@ -132,7 +134,16 @@ class Upload {
         yield chunk
       }
     }
-    const file = { path, size: Math.min(EXPANSION * bytes.length, this.#budget.limits.bytes), read, fault: () => fault }
+    const estimate = Math.min(EXPANSION * bytes.length, this.#budget.limits.bytes)
+    const file: SourceFile = {
+      path,
+      // Known when it was read once.
+      get size() {
+        return counted > 0 ? counted : estimate
+      },
+      read,
+      fault: () => fault,
+    }
     this.#compressed.push(file)
     return file
   }
@@ -195,6 +206,10 @@ function plainFile(path: string, bytes: Uint8Array): SourceFile {
   return { path, size: bytes.length, read: () => piecesOf(bytes) }
 }
 
+/** Others have their turn in between: a piece may take milliseconds to be read. */
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += READ_BYTES) yield bytes.subarray(at, at + READ_BYTES)
+  for (let at = 0; at < bytes.length; at += READ_BYTES) {
+    if (at % BYTES_AT_ONCE === 0) await setImmediate()
+    yield bytes.subarray(at, at + READ_BYTES)
+  }
 }

@@ -79,13 +79,20 @@ async function chosen(parts: StoreParts, { session, tree = false, onSession }: E
     }
     if (state.status === 'live' && state.id !== null) parents.set(state.id, state.parent?.session)
   }
+  return parentsFirst(parents)
+}
+
+/** Of two sessions, each can come from the other: one of them was deleted and created again. */
+function parentsFirst(parents: ReadonlyMap<string, string | undefined>): string[] {
   const ordered = new Set<string>()
-  const add = (id: string): void => {
-    const parent = parents.get(id)
-    if (parent !== undefined && parents.has(parent) && !ordered.has(parent)) add(parent)
-    ordered.add(id)
+  for (const id of [...parents.keys()].sort()) {
+    const chain = new Set<string>()
+    for (let next: string | undefined = id; next !== undefined && parents.has(next); next = parents.get(next)) {
+      if (ordered.has(next) || chain.has(next)) break
+      chain.add(next)
+    }
+    for (const above of [...chain].reverse()) ordered.add(above)
   }
-  for (const id of [...parents.keys()].sort()) add(id)
   return [...ordered]
 }
 

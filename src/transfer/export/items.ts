@@ -40,6 +40,8 @@ export class ItemReader {
   readonly #included: ReadonlySet<string>
   readonly #told = new Set<string>()
   #state!: SessionState
+  /** Its parent is exported too, and begins with what it begins with. */
+  #isForkHere = false
   #transcript!: Transcript
   #records!: Records
 
@@ -52,6 +54,7 @@ export class ItemReader {
   async *read(): AsyncGenerator<Item[]> {
     this.#state = await this.#handle.liveState()
     this.#transcript = new Transcript(this.#parts, this.#handle.id, this.#state)
+    this.#isForkHere = await this.#comesFromIncluded()
     const { journal, replica } = this.#handle.held
     this.#records = new Records(journal)
     const [end, { born }] = [await replica.end(), this.#state]
@@ -68,19 +71,21 @@ export class ItemReader {
   async #header(): Promise<SessionItem> {
     const created = (await this.#records.eitherCopyAt(this.#state.born, 'session.created'))?.record
     const description = created === undefined ? descriptionOf(this.#state) : descriptionOf(created as unknown as Description)
-    const parent = this.#isForkHere() ? await parentOf(this.#state, this.#transcript) : undefined
+    const parent = this.#isForkHere ? await parentOf(this.#state, this.#transcript) : undefined
     const session = this.#handle.id
     return { kind: 'session', session, at: this.#state.createdAt, description, ...(parent === undefined ? {} : { parent }) }
   }
 
-  #isForkHere(): boolean {
-    return this.#state.parent !== null && this.#included.has(this.#state.parent.session)
+  async #comesFromIncluded(): Promise<boolean> {
+    const { parent } = this.#state
+    if (parent === null || !this.#included.has(parent.session)) return false
+    return comesFrom(this.#handle.id, this.#state, await new Handle(this.#parts, parent.session).state())
   }
 
   /** What a fork begins with, if its parent is not at hand. */
   async #inherited(): Promise<Item[]> {
     const depth = this.#state.past.at(-1)?.to ?? 0
-    if (this.#isForkHere() || depth === 0) return []
+    if (this.#isForkHere || depth === 0) return []
     const session = this.#handle.id
     const items: Item[] = []
     for await (const { id, at, message } of this.#transcript.oldestFirst([{ run: PAST, from: 0, to: depth, first: 0, last: 0 }])) {
@@ -151,7 +156,7 @@ export class ItemReader {
     if (!this.#included.has(child)) return []
     const handle = new Handle(this.#parts, child)
     const state = await handle.state()
-    if (state.status !== 'live' || state.parent?.session !== this.#handle.id) return []
+    if (state.status !== 'live' || state.parent?.session !== this.#handle.id || !comesFrom(child, state, this.#state)) return []
     const created = (await new Records(handle.held.journal).eitherCopyAt(state.born, 'session.created'))?.record as unknown as
       | SessionCreated
       | undefined
@@ -242,4 +247,13 @@ async function parentOf({ parent, past }: SessionState, transcript: Transcript):
 
 function descriptionOf(fields: Description): Description {
   return Object.fromEntries(DESCRIPTION.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name] as Json]])))
+}
+
+/** Whether a session comes from this incarnation of its parent, which may have been deleted and created again since. */
+function comesFrom(id: string, { parent, past }: SessionState, above: SessionState): boolean {
+  return (
+    above.status === 'live' &&
+    above.grants.some(({ session, born }) => session === id && born === above.born) &&
+    past.every(({ session, born }) => session !== parent?.session || born === above.born)
+  )
 }

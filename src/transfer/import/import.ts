@@ -13,7 +13,7 @@ import { invalid } from '../../session/check.ts'
 import { Handle } from '../../store/handle.ts'
 import type { StoreParts } from '../../store/parts.ts'
 import { partsOf, type Store } from '../../store/store.ts'
-import { DigestedWhileRead, digestOfSource, LARGE_BYTES, largeSize } from './digest.ts'
+import { DigestedWhileRead, digestOfSource, largeSize } from './digest.ts'
 import { garbageIn, garbageReport, isGarbage } from './garbage.ts'
 import type { SessionImportOptions } from './import-scope.ts'
 import { journalFiles } from './journal-files.ts'
@@ -23,6 +23,8 @@ import { type ImportedSession, type ImportOptions, ReportDraft } from './report.
 import { SessionImport } from './session-import.ts'
 import type { ReaderThread } from './threaded.ts'
 
+/** From so many bytes on, a thread of its own reads the sources: it takes a tenth of a second to start. */
+const THREAD_BYTES = 1024 * 1024
 /** What is kept of damage until the source is done. */
 const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
 
@@ -142,10 +144,10 @@ class Run {
     return garbageReport(source)
   }
 
-  /** A thread of its own reads what is so large that starting one pays. Sources that were not compiled cannot be run by one. */
+  /** Modules that were not compiled cannot be run by a thread. */
   async prepareFor(known: readonly Known[]): Promise<void> {
     const bytes = known.reduce((sum, { source }) => source.files.reduce((of, { size }) => of + size, sum), 0)
-    if (bytes < LARGE_BYTES || !/\.c?js$/.test(import.meta.url)) return
+    if (bytes < THREAD_BYTES || !/\.c?js$/.test(import.meta.url)) return
     const { ReaderThread } = await import('./threaded.ts')
     this.#thread = new ReaderThread()
   }
