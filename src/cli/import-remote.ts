@@ -47,7 +47,9 @@ async function send(store: RemoteStore, source: Source, options: ImportOptions):
     // One that cannot be sent, or is of no use there, holds up no other.
     const own = ['PAYLOAD_TOO_LARGE', 'INVALID_ARGUMENT', 'UNREADABLE']
     if (!(error instanceof HoldfastError) || !own.includes(error.code)) throw error
-    return [left(source, null, error.message)]
+    const report = left(source, null, error.message)
+    // An argument that does not fit says nothing of the file.
+    return [error.code === 'INVALID_ARGUMENT' ? report : { ...report, unreadable: true }]
   }
 }
 

@@ -35,7 +35,7 @@ export async function importSessions(context: Context, [paths]: [readonly string
   const would = options.dryRun === true ? 'would be imported' : 'imported'
   const unread = totals.unreadable === 0 ? '' : `, nothing in ${count(totals.unreadable, 'file')} could be read`
   out.note(
-    `${count(messages, 'message')} ${would} into ${count(sessions, 'session')} from ${count(sources, 'source')}; ${skipped} ${byNumber(skipped, 'was', 'were')} imported before, ${recovered} ${byNumber(recovered, 'comes', 'come')} from damaged places, ${count(damaged, 'place')} could not be read${unread}, ${suspects} may be doubles.`,
+    `${count(messages, 'message')} ${would} into ${count(sessions, 'session')} from ${count(sources, 'source')}; ${skipped} ${byNumber(skipped, 'was', 'were')} imported before, ${recovered} ${byNumber(recovered, 'comes', 'come')} from damaged places, ${count(damaged, 'place')} could not be read${unread}, ${count(suspects, 'message')} may be there twice.`,
   )
   if (totals.unreadable > 0 && totals.unreadable + totals.unknown === sources)
     throw new HoldfastError('UNREADABLE', 'Nothing here can be read. The note of each file says why.')
@@ -75,7 +75,7 @@ async function tell({ out }: Context, session: ImportedSession, onlyNew: boolean
       ...(skipped > 0 ? [`${skipped} there already`] : []),
       ...(recovered > 0 ? [`${recovered} recovered`] : []),
       ...(damaged > 0 ? [colours.red(count(damaged, 'damaged place'))] : []),
-      ...(suspects.length > 0 ? [colours.yellow(`${suspects.length} may be doubles`)] : []),
+      ...(suspects.length > 0 ? [colours.yellow(`${suspects.length} may be there twice`)] : []),
     ]
     const places = damage.slice(0, 5).map(({ file, line, offset, length, reason }) => {
       const where = line === null ? `byte ${offset}` : `line ${line}, byte ${offset}`

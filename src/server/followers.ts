@@ -24,6 +24,8 @@ import { SERVER_LIMITS } from './limits.ts'
 
 /** A topic that nothing came for in so long lets go of what it has read. */
 const REST_MS = 10_000
+/** When a client that found no room for a stream may ask again. */
+const RETRY_SECONDS = 5
 
 export interface SpaceFollower {
   readonly space: string
@@ -67,7 +69,9 @@ export class Followers {
     const ofKey = this.#ofKeys.get(key) ?? 0
     if (this.#admitted >= this.#most || ofKey >= Math.max(1, Math.floor(this.#most * SERVER_LIMITS.shareOfFollowers))) {
       const whose = this.#admitted >= this.#most ? '' : ' of this key'
-      throw new HoldfastError('RESOURCE_EXHAUSTED', `Too many streams of events${whose} are open. Close some, or try again later.`)
+      throw new HoldfastError('RESOURCE_EXHAUSTED', `Too many streams of events${whose} are open. Close some, or try again later.`, {
+        details: { retry_after: RETRY_SECONDS },
+      })
     }
     this.#admitted++
     this.#ofKeys.set(key, ofKey + 1)
