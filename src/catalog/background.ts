@@ -13,8 +13,8 @@ import { SqliteCatalog } from './sqlite/catalog.ts'
  */
 const REST_MS = { least: 200, most: 5000, perWork: 4 }
 
-/** Sessions that are checked for damage together. */
-const LOOKED_AT = 16
+/** Sessions that are checked for damage together: few, since a caller may have to wait for them. */
+const LOOKED_AT = 4
 
 export class BackgroundIndexing {
   readonly #engine: Engine
@@ -37,9 +37,9 @@ export class BackgroundIndexing {
     await Promise.all([this.#keeping, this.#draining])
   }
 
-  /** Catches up once, with all text. */
-  drain(): void {
-    this.#draining ??= this.#putAll().finally(() => {
+  /** Catches up once, with all text. `slowly`: nobody has asked for it, so that callers hardly notice. */
+  drain({ slowly = false } = {}): void {
+    this.#draining ??= this.#putAll(slowly).finally(() => {
       this.#draining = undefined
     })
   }
@@ -51,10 +51,15 @@ export class BackgroundIndexing {
     })
   }
 
-  async #putAll(): Promise<void> {
+  async #putAll(slowly: boolean): Promise<void> {
     try {
       await (await this.#current.indexer()).catchUp()
-      while (!this.#signal.aborted && (await (await this.#current.indexer()).index())) await breath()
+      let startedMs = this.#clock.monotonicMs()
+      while (!this.#signal.aborted && (await (await this.#current.indexer()).index())) {
+        if (slowly) await this.#rest(startedMs, 0)
+        else await breath()
+        startedMs = this.#clock.monotonicMs()
+      }
       await this.#lookForDamage(await this.#current.indexer())
     } catch (error) {
       this.#note(error)
@@ -90,8 +95,9 @@ export class BackgroundIndexing {
     const names = await catalog.names()
     for (let at = 0; at < names.length; at += LOOKED_AT) {
       if (this.#signal.aborted) return
+      const startedMs = this.#clock.monotonicMs()
       await indexer.lookAgain({ damaged: names.slice(at, at + LOOKED_AT), whole: [] })
-      await breath()
+      await this.#rest(startedMs, 0)
     }
     catalog.noteThorough()
   }

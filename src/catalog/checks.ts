@@ -61,7 +61,7 @@ export class CatalogChecks {
         this.#current.failure = fault
         await this.#current.replace(path)
       }
-      this.#background.drain()
+      this.#background.drain({ slowly: fault === undefined })
     } catch (error) {
       if (!isCatalogs(error)) throw error
       this.#current.failure = error.message

@@ -31,7 +31,11 @@ function open(): Promise<Opened> {
 }
 
 async function openNow(): Promise<Opened> {
-  if (role === 'checker') return { service: { checkFile }, close: async () => undefined }
+  if (role === 'checker') {
+    const ending = new AbortController()
+    const service = { checkFile: (path: string) => checkFile(path, ending.signal), endCheck: async () => ending.abort() }
+    return { service, close: async () => undefined }
+  }
   const files = role === 'catalog' ? catalogFiles : readerFiles
   const engine = await openFilesEngine({ directory, expected: store, files, keysOf: sessionReducer.keysOf, mayBlock: true, clock, ids })
   if (role === 'reader') return { service: new Examiner({ engine }, new Set()), close: () => engine.close() }

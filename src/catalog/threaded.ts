@@ -75,7 +75,8 @@ export function spawnReader(directory: string, store: string | undefined, files:
 /** Has the file of a catalog checked by another thread, which ends with that. */
 export async function checkInThread(directory: string, path: string, signal?: AbortSignal): Promise<string | undefined> {
   const thread = new Thread({ directory, store: undefined, role: 'checker', catalogFiles: 0, readerFiles: 0 })
-  const end = (): void => void thread.end()
+  // It ends by itself: SQLite's binding does not bear that its thread is ended while it works.
+  const end = (): void => void thread.ask('endCheck').catch(() => undefined)
   signal?.addEventListener('abort', end)
   try {
     return (await thread.ask('checkFile', path)) as string | undefined

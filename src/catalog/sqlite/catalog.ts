@@ -201,15 +201,15 @@ const KNOWN = `SELECT ${READ.select()}, ${TEXT.select()} FROM sessions WHERE nam
 
 /** Throws CatalogBroken if the row is not what was written. */
 function knownOf(row: Row): Known {
-  READ.check(row)
-  TEXT.check(row)
+  const { end, crc, status, space, born } = READ.read(row)
+  const { generation, text_end, text_at, text_crc, branch } = TEXT.read(row)
   return {
-    mark: { end: row.end as number, crc: row.crc as string },
-    status: row.status as SessionStatus,
-    space: row.space as string,
-    born: row.born as number,
-    generation: row.generation as number,
-    text: { end: row.text_end as number, at: row.text_at as number, crc: row.text_crc as string },
-    branch: JSON.parse(row.branch as string) as Stretch[],
+    mark: { end: end as number, crc: crc as string },
+    status: status as SessionStatus,
+    space: space as string,
+    born: born as number,
+    generation: generation as number,
+    text: { end: text_end as number, at: text_at as number, crc: text_crc as string },
+    branch: JSON.parse(branch as string) as Stretch[],
   }
 }

@@ -71,7 +71,7 @@ const LINEAR = [
 
 async function checkSessions(database: Database, breath: Breath): Promise<void> {
   const groups = [SHOWN, READ, TEXT, OTHERS]
-  const columns = groups.map((group, i) => group.select('sessions', `g${i}_`)).join(', ')
+  const columns = groups.map((group) => group.select()).join(', ')
   for (let after = 0; ; ) {
     const rows = database.all(
       `SELECT ${integer('sid')}, ${columns}, ${integer(`(${COUNTED_SQL}) IS counted_sum`, 'counted')} FROM sessions
@@ -79,7 +79,7 @@ async function checkSessions(database: Database, breath: Breath): Promise<void> 
       after,
     )
     for (const row of rows) {
-      for (const [i, group] of groups.entries()) group.check(row, `g${i}_`)
+      for (const group of groups) group.read(row)
       if (row.counted !== 1) throw notWritten()
     }
     const last = rows.at(-1)

@@ -21,7 +21,6 @@ export function listRows(database: Database, query: ListQuery): ListedRow[] {
     conditions.push(`${column} ${from} ?`, `(${column} ${beyond} ? OR id > ?)`)
     values.push(after.by, after.by, after.id)
   }
-  // With the table, since the bare names are those of the results, which no index has.
   const rows = database.all(
     `SELECT ${SHOWN.select()} FROM sessions WHERE ${conditions.join(' AND ')}
      ORDER BY sessions.${column} ${order === 'title' ? 'ASC' : 'DESC'}, sessions.id LIMIT ?`,
@@ -29,16 +28,14 @@ export function listRows(database: Database, query: ListQuery): ListedRow[] {
     limit,
   )
   return rows.map((row) => {
-    const info = shownInfo(row)
-    if (!isAskedFor(row, query)) throw notWritten()
-    return { name: row.name as string, id: row.id as string, by: row[column] as string, info }
+    const shown = SHOWN.read(row)
+    if (!isAskedFor(shown, query)) throw notWritten()
+    return { name: shown.name as string, id: shown.id as string, by: shown[column] as string, info: infoIn(shown) }
   })
 }
 
-/** Throws CatalogBroken if the row is not what was written. */
-export function shownInfo(row: Row): JsonObject {
-  SHOWN.check(row)
-  return JSON.parse(row.info as string) as JsonObject
+export function infoIn({ info }: Row): JsonObject {
+  return JSON.parse(info as string) as JsonObject
 }
 
 function isAskedFor(row: Row, { space, status, owner, workspace, parent, tag, model, metadata }: ListFilter): boolean {

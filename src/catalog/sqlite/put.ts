@@ -90,9 +90,9 @@ function putSummary(database: Database, sid: number, space: string, { archive, p
 export function putText(database: Database, put: TextPut): void {
   const stored = database.get(`SELECT ${integer('sid')}, ${text('space')}, ${TEXT.select()} FROM sessions WHERE name = ?`, put.name)
   if (stored === undefined) return
-  TEXT.check(stored)
+  const before = TEXT.read(stored)
   const { generation, end: known } = put.basedOn
-  if (stored.generation !== generation || stored.text_end !== known) return
+  if (before.generation !== generation || before.text_end !== known) return
   const [sid, space] = [stored.sid as number, stored.space as string]
   if (put.rebuilt) wipeText(database, sid)
   for (const { archive, stretches } of put.archives) {

@@ -14,7 +14,7 @@ import type { JsonObject } from '../../record/record.ts'
 import type { Past } from '../../session/state.ts'
 import { type Database, integer, type Row, type Value } from './database.ts'
 import { documentSum, KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
-import { shownInfo } from './list.ts'
+import { infoIn } from './list.ts'
 import { OTHERS, SHOWN } from './session-columns.ts'
 import { notWritten } from './sums.ts'
 
@@ -57,12 +57,13 @@ function recency(ageMs: number): number {
 /** Throws CatalogBroken if the rows are not what was written. */
 function found(row: Row, score: number): FoundDocument {
   if (row.whole !== 1) throw notWritten()
-  const { tags } = shownInfo(row) as { tags: readonly string[] } & JsonObject
+  const shown = SHOWN.read(row)
+  const { tags } = infoIn(shown) as { tags: readonly string[] } & JsonObject
   return {
     kind: KINDS[row.kind as number] ?? 'message',
-    name: row.name as string,
-    session: row.id as string,
-    title: row.title as string | null,
+    name: shown.name as string,
+    session: shown.id as string,
+    title: shown.title as string | null,
     tags,
     source: row.source as number,
     position: row.position as number,
@@ -162,9 +163,9 @@ function lineageOf(database: Database, space: string, session: string): { sid: n
     session,
   )
   if (row === undefined) return []
-  OTHERS.check(row)
+  const { past } = OTHERS.read(row)
   const own = { sid: row.sid as number, condition: '(d.sid = ? AND d.off = 0)', values: [row.sid as number] }
-  const pieces = (JSON.parse(row.past as string) as (Past & { name: string })[]).flatMap(({ name, born, run, from, to, first, last }) => {
+  const pieces = (JSON.parse(past as string) as (Past & { name: string })[]).flatMap(({ name, born, run, from, to, first, last }) => {
     const parent = database.get(`SELECT ${integer('sid')} FROM sessions WHERE name = ? AND born = ?`, name, born)
     if (parent === undefined) return []
     const condition = '(d.sid = ? AND d.kind = 0 AND d.run = ? AND d.position BETWEEN ? AND ? AND d.depth > ? AND d.depth <= ?)'
