@@ -25,7 +25,7 @@ import { SERVER_LIMITS } from './limits.ts'
 /** A topic that nothing came for in so long lets go of what it has read. */
 const REST_MS = 10_000
 /** When a client that found no room for a stream may ask again. */
-const RETRY_SECONDS = 5
+const RETRY_SECONDS = 1
 
 export interface SpaceFollower {
   readonly space: string
@@ -64,10 +64,11 @@ export class Followers {
     return this.#streams.size
   }
 
-  /** Counts one more stream of a key, until the function that it returns is called. RESOURCE_EXHAUSTED if there are too many. */
-  admit(key: string): () => void {
+  /** `isOnly`: the server has no other keys, so that this one takes nothing from others. Counts one more stream of a key, until the function that it returns is called. RESOURCE_EXHAUSTED if there are too many. */
+  admit(key: string, { isOnly }: { readonly isOnly: boolean }): () => void {
     const ofKey = this.#ofKeys.get(key) ?? 0
-    if (this.#admitted >= this.#most || ofKey >= Math.max(1, Math.floor(this.#most * SERVER_LIMITS.shareOfFollowers))) {
+    const share = isOnly ? 1 : SERVER_LIMITS.shareOfFollowers
+    if (this.#admitted >= this.#most || ofKey >= Math.max(1, Math.floor(this.#most * share))) {
       const whose = this.#admitted >= this.#most ? '' : ' of this key'
       throw new HoldfastError('RESOURCE_EXHAUSTED', `Too many streams of events${whose} are open. Close some, or try again later.`, {
         details: { retry_after: RETRY_SECONDS },

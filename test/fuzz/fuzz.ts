@@ -81,7 +81,7 @@ async function run({ name, module }: Target, corpus: string, words: readonly str
       ...process.env,
       ...addonEnvironment(join(HOME, 'addon')),
       NODE_OPTIONS: `--require=${hook}`,
-      HOLDFAST_FUZZ_MODULE: module,
+      HOLDFAST_FUZZ_MODULE: compiled(module),
       HOLDFAST_FUZZ_TARGET: name,
     },
   })
@@ -89,6 +89,11 @@ async function run({ name, module }: Target, corpus: string, words: readonly str
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   await once(child, 'close')
   return said
+}
+
+/** The fuzzer cannot load TypeScript, which tests run from. */
+function compiled(module: string): string {
+  return module.replace(/\/test\/fuzz\/targets\/(\w+)\.ts$/, '/build/test/fuzz/targets/$1.js')
 }
 
 function numberIn(text: string, pattern: RegExp): number {

@@ -3,7 +3,7 @@ import { type StoredMessage, TranscriptViewModel } from '../../web/session/trans
 import { Feed, Questions, settled } from './pending.ts'
 
 type Change = Parameters<TranscriptViewModel['apply']>[0]
-type Page = { readonly messages: readonly StoredMessage[] }
+type Page = { readonly messages: readonly StoredMessage[]; readonly more?: boolean }
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -30,7 +30,8 @@ function changed(type: string): Change {
 
 function make() {
   const reads = new Questions<number | undefined, Page>()
-  return { viewModel: new TranscriptViewModel(reads.ask), reads }
+  const read = async (depth: number | undefined) => ({ more: false, ...(await reads.ask(depth)) })
+  return { viewModel: new TranscriptViewModel(read), reads }
 }
 
 async function opened(total: number) {
@@ -367,4 +368,17 @@ test('a transcript follows: it opens first, then applies every change', async ()
   expect(onChange).toHaveBeenCalledTimes(2)
   await feed.end()
   await following
+})
+
+test('a page whose messages are large comes in several answers', async () => {
+  const { viewModel, reads } = await opened(250)
+  viewModel.want(1, 20)
+  expect(reads.last.asked).toBe(1)
+  await reads.last.answer({ ...range(1, 2), more: true })
+  expect(reads.last.asked).toBe(3)
+  await reads.last.answer({ ...range(3, 99), more: true })
+  expect(reads.last.asked).toBe(100)
+  await reads.last.answer({ ...range(100, 101), more: true })
+  expect(reads.count).toBe(4)
+  for (const depth of [1, 3, 100]) expect(textAt(viewModel, depth)).toBe(`text ${depth}`)
 })

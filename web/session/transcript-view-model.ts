@@ -16,7 +16,7 @@ const KEPT = 5000
 const TELL_MS = 80
 
 /** Reads a page of messages from a depth on, or the last ones. */
-export type ReadPage = (depth: number | undefined) => Promise<{ readonly messages: readonly StoredMessage[] }>
+export type ReadPage = (depth: number | undefined) => Promise<{ readonly messages: readonly StoredMessage[]; readonly more: boolean }>
 
 export class TranscriptViewModel {
   readonly #read: ReadPage
@@ -118,9 +118,14 @@ export class TranscriptViewModel {
     this.#reading.add(page)
     const generation = this.#generation
     try {
-      const { messages } = await this.#read(page * PAGE + 1)
-      if (generation !== this.#generation) return
-      for (const message of messages) if (pageOf(message.depth) === page) this.#put(message)
+      // Large messages come in several answers.
+      for (let depth: number | undefined = page * PAGE + 1; depth !== undefined && pageOf(depth) === page; ) {
+        const { messages, more } = await this.#read(depth)
+        if (generation !== this.#generation) return
+        for (const message of messages) if (pageOf(message.depth) === page) this.#put(message)
+        const last = messages.at(-1)
+        depth = more && last !== undefined ? last.depth + 1 : undefined
+      }
       this.#known.add(page)
       this.#forgetFar()
     } catch (error) {

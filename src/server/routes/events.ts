@@ -17,7 +17,7 @@ type Opened = ReturnType<typeof EventStream.open>
 
 /** Counts a stream for its key from before it is opened until it is closed, or until it could not be opened. */
 async function admitted({ parts, principal }: Call, open: (opened: (stream: Opened) => Opened) => Promise<Response>): Promise<Response> {
-  const release = parts.followers.admit(principal.id)
+  const release = parts.followers.admit(principal.id, { isOnly: principal.kind === 'nobody' })
   let isOpen = false
   try {
     return await open((opened) => {

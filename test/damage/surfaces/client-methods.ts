@@ -59,6 +59,7 @@ const SESSION: Readonly<Record<string, Spec>> = {
   ],
   entry: [READS_ENTRY, ({ session }) => session.entry('notes', 'k'), isUncertain],
   entries: [READS_ENTRY, async ({ session }) => (await session.entries('notes').next()).value, isUncertain],
+  entryPage: [READS_ENTRY, ({ session }) => session.entryPage('notes'), ({ entries }: { entries: Read[] }) => entries.some(isUncertain)],
   archives: [BY_INFO, ({ session }) => session.archives()],
   turn: [BY_INFO, ({ session }) => session.turn()],
   usage: [BY_INFO, ({ session }) => session.usage()],
