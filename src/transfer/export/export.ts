@@ -73,7 +73,8 @@ async function chosen(parts: StoreParts, { session, tree = false, onSession }: E
     const { replica } = parts.replicas.once(name)
     const { state } = await replica.read()
     // Nothing of it can be exported. That is reported, and the others are.
-    if (replica.loss?.as === 'identity' || (state.status === 'absent' && isDamaged(replica.damage))) {
+    const isUnnamed = state.status === 'absent' || state.id === null
+    if (replica.loss?.as === 'identity' || (isUnnamed && isDamaged(replica.damage))) {
       onSession?.(idOf(parts, name), knownPlaces(replica), false)
       continue
     }

@@ -26,7 +26,7 @@ import {
   type SnapshotTaken,
   type UsageRecorded,
 } from '../../session/records.ts'
-import type { Archive, Point, SessionState, Stretch } from '../../session/state.ts'
+import type { Archive, Past, Point, SessionState, Stretch } from '../../session/state.ts'
 import { Handle } from '../../store/handle.ts'
 import { Transcript } from '../../store/messages/transcript.ts'
 import type { SessionParts } from '../../store/parts.ts'
@@ -40,8 +40,6 @@ export class ItemReader {
   readonly #included: ReadonlySet<string>
   readonly #told = new Set<string>()
   #state!: SessionState
-  /** Its parent is exported too, and begins with what it begins with. */
-  #isForkHere = false
   #transcript!: Transcript
   #records!: Records
 
@@ -54,12 +52,12 @@ export class ItemReader {
   async *read(): AsyncGenerator<Item[]> {
     this.#state = await this.#handle.liveState()
     this.#transcript = new Transcript(this.#parts, this.#handle.id, this.#state)
-    this.#isForkHere = await this.#comesFromIncluded()
+    const isForkHere = await this.#comesFromIncluded()
     const { journal, replica } = this.#handle.held
     this.#records = new Records(journal)
     const [end, { born }] = [await replica.end(), this.#state]
-    yield [await this.#header()]
-    for (const item of await this.#inherited()) yield [item]
+    yield [await this.#header(isForkHere)]
+    if (!isForkHere) for (const item of await this.#inherited()) yield [item]
     for await (const { verdict } of history(journal, { from: born })) {
       if (verdict.kind !== 'counted' || verdict.at < born) continue
       if (verdict.at >= end) break
@@ -68,24 +66,25 @@ export class ItemReader {
     }
   }
 
-  async #header(): Promise<SessionItem> {
+  async #header(isForkHere: boolean): Promise<SessionItem> {
     const created = (await this.#records.eitherCopyAt(this.#state.born, 'session.created'))?.record
     const description = created === undefined ? descriptionOf(this.#state) : descriptionOf(created as unknown as Description)
-    const parent = this.#isForkHere ? await parentOf(this.#state, this.#transcript) : undefined
+    const parent = isForkHere ? await parentOf(this.#state, this.#transcript) : undefined
     const session = this.#handle.id
     return { kind: 'session', session, at: this.#state.createdAt, description, ...(parent === undefined ? {} : { parent }) }
   }
 
+  /** Whether its parent is exported too, and has what it begins with. */
   async #comesFromIncluded(): Promise<boolean> {
     const { parent } = this.#state
     if (parent === null || !this.#included.has(parent.session)) return false
-    return comesFrom(this.#handle.id, this.#state, await new Handle(this.#parts, parent.session).state())
+    return comesFrom(this.#state, await new Handle(this.#parts, parent.session).state())
   }
 
   /** What a fork begins with, if its parent is not at hand. */
   async #inherited(): Promise<Item[]> {
     const depth = this.#state.past.at(-1)?.to ?? 0
-    if (this.#isForkHere || depth === 0) return []
+    if (depth === 0) return []
     const session = this.#handle.id
     const items: Item[] = []
     for await (const { id, at, message } of this.#transcript.oldestFirst([{ run: PAST, from: 0, to: depth, first: 0, last: 0 }])) {
@@ -156,7 +155,7 @@ export class ItemReader {
     if (!this.#included.has(child)) return []
     const handle = new Handle(this.#parts, child)
     const state = await handle.state()
-    if (state.status !== 'live' || state.parent?.session !== this.#handle.id || !comesFrom(child, state, this.#state)) return []
+    if (state.status !== 'live' || state.parent?.session !== this.#handle.id || !comesFrom(state, this.#state)) return []
     const created = (await new Records(handle.held.journal).eitherCopyAt(state.born, 'session.created'))?.record as unknown as
       | SessionCreated
       | undefined
@@ -249,11 +248,9 @@ function descriptionOf(fields: Description): Description {
   return Object.fromEntries(DESCRIPTION.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name] as Json]])))
 }
 
-/** Whether a session comes from this incarnation of its parent, which may have been deleted and created again since. */
-function comesFrom(id: string, { parent, past }: SessionState, above: SessionState): boolean {
-  return (
-    above.status === 'live' &&
-    above.grants.some(({ session, born }) => session === id && born === above.born) &&
-    past.every(({ session, born }) => session !== parent?.session || born === above.born)
-  )
+/** Whether a session begins with messages of this incarnation of its parent, which may have been deleted and created again since. */
+function comesFrom({ parent, past }: SessionState, above: SessionState): boolean {
+  const has = ({ session, born }: Past): boolean =>
+    session === parent?.session ? born === above.born : above.past.some((piece) => piece.session === session && piece.born === born)
+  return above.status === 'live' && past.every(has)
 }
