@@ -370,6 +370,14 @@ test('a transcript follows: it opens first, then applies every change', async ()
   await following
 })
 
+test('an answer with no later message ends the reading of a page', async () => {
+  const { viewModel, reads } = await opened(250)
+  viewModel.want(1, 20)
+  await reads.last.answer({ ...range(1, 2), more: true })
+  await reads.last.answer({ ...range(1, 2), more: true })
+  expect(reads.count).toBe(3)
+})
+
 test('a page whose messages are large comes in several answers', async () => {
   const { viewModel, reads } = await opened(250)
   viewModel.want(1, 20)

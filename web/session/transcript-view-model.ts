@@ -123,8 +123,8 @@ export class TranscriptViewModel {
         const { messages, more } = await this.#read(depth)
         if (generation !== this.#generation) return
         for (const message of messages) if (pageOf(message.depth) === page) this.#put(message)
-        const last = messages.at(-1)
-        depth = more && last !== undefined ? last.depth + 1 : undefined
+        const next: number = (messages.at(-1)?.depth ?? 0) + 1
+        depth = more && next > depth ? next : undefined
       }
       this.#known.add(page)
       this.#forgetFar()
