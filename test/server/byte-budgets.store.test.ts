@@ -50,7 +50,7 @@ const LISTINGS: Record<string, Listing> = {
     next: ({ result }) => (result.more ? { before: result.messages[0].id } : undefined),
     order: 'newest page first',
   },
-  'messages of a fork, replaced by its parent and by itself': {
+  'messages of a fork, replaced by its parent and by the fork': {
     path: '/sessions/fork/messages?limit=1000&from=start',
     numbers: contentsOf,
     next: ({ result }) => (result.more ? { after: result.messages.at(-1).id } : undefined),
@@ -131,6 +131,17 @@ test('one item always fits', async () => {
   expect(result.more).toBe(true)
 })
 
+test('a tool result on another page than its call has the name of the call', async () => {
+  const app = await Application.open()
+  const session = app.store.session('s')
+  const call = { id: 'c', type: 'function', function: { name: 'read_file', arguments: '{}' } }
+  await session.append({ role: 'assistant', content: null, tool_calls: [call] })
+  for (const id of ['c', 'd']) await session.append({ role: 'tool', tool_call_id: id, content: textOf(0, 5 * MEBIBYTE) })
+  const { result } = await app.get('/sessions/s/tool-results')
+  expect(result.tool_results.map(({ tool_name }: { tool_name: string }) => tool_name)).toEqual(['tool', 'read_file'])
+  expect((await app.get('/sessions/s/tool-results/c?limit=10')).result.metadata.tool_name).toBe('read_file')
+})
+
 test('a list of sessions with much metadata continues where a page ends', async () => {
   const app = await Application.open()
   for (let i = 0; i < 150; i++) await app.store.create({ id: `s${i}`, metadata: { text: 'x'.repeat(60_000) } })
@@ -146,7 +157,7 @@ test('a list of sessions with much metadata continues where a page ends', async 
   expect(pages).toBe(3)
 })
 
-test('an entry that is put again while somebody reads page by page is not missed, and one that was removed is not shown again', async () => {
+test('an entry that is put again between two pages is not missed, and one that was removed is not shown again', async () => {
   const app = await Application.open()
   const session = app.store.session('e')
   for (let i = 0; i < 6; i++) await session.putEntries([{ channel: 'c', key: `k${i}`, value: i }])
@@ -166,7 +177,7 @@ test('an entry that is put again while somebody reads page by page is not missed
   expect((await session.entryPage('d', { cursor: newest.cursor })).entries).toMatchObject([{ key: 'b' }])
 })
 
-test('a cursor that somebody made up is refused, and shows no other message', async () => {
+test('a forged cursor is refused, and shows no other message', async () => {
   const app = await Application.open()
   const session = app.store.session('s')
   await session.append({ role: 'user', content: 'a' }, { ids: ['a'] })

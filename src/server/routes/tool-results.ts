@@ -26,23 +26,29 @@ interface Output {
 /** The newest first, as many as the limit allows. Adds to `damage` what the pages lack. */
 async function* outputsOf(session: Session<JsonObject>, damage: DamagedPlace[]): AsyncGenerator<Output> {
   const names = new Map<string, string>()
+  const named = (results: readonly ToolResult[]): Output[] =>
+    results.map(({ id, name, output }) => ({ id, name: name ?? names.get(id) ?? 'tool', text: asText(output) }))
+  /** Of the page before: the calls of its first results are on this one. */
+  let waiting: readonly ToolResult[] = []
   let before: string | undefined
   for (let seen = 0; seen < SERVER_LIMITS.toolResultMessages; ) {
     const where = before === undefined ? {} : { before }
     const page = await session.messages({ ...where, archived: true, limit: LIMITS.pageMessages })
     const { messages, more } = page
     damage.push(...page.damage)
-    const waiting: ToolResult[] = []
+    const found: ToolResult[] = []
     for (const { message } of messages) {
       const { calls, results } = viewOf(message)
       for (const { id, name } of calls) names.set(id, name)
-      waiting.push(...results)
+      found.push(...results)
     }
-    for (const { id, name, output } of waiting.reverse()) yield { id, name: name ?? names.get(id) ?? 'tool', text: asText(output) }
+    yield* named(waiting)
+    waiting = found.reverse()
     seen += messages.length
     before = messages[0]?.id
-    if (!more || before === undefined) return
+    if (!more || before === undefined) break
   }
+  yield* named(waiting)
 }
 
 async function outputOf(call: Call): Promise<Output & { readonly damage: readonly DamagedPlace[] }> {
