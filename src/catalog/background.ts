@@ -22,6 +22,8 @@ export class BackgroundIndexing {
   readonly #current: CurrentCatalog
   readonly #signal: AbortSignal
   #draining: Promise<void> | undefined
+  /** A caller waits for the text. */
+  #hurries = false
   #keeping: Promise<void> | undefined
 
   /** `signal` aborts when the store is closed. */
@@ -37,10 +39,12 @@ export class BackgroundIndexing {
     await Promise.all([this.#keeping, this.#draining])
   }
 
-  /** Catches up once, with all text. `slowly`: nobody has asked for it, so that callers hardly notice. */
+  /** Catches up once, with all text. `slowly`: no caller waits for it, so it rests most of the time, until a caller does. */
   drain({ slowly = false } = {}): void {
-    this.#draining ??= this.#putAll(slowly).finally(() => {
+    if (!slowly) this.#hurries = true
+    this.#draining ??= this.#putAll().finally(() => {
       this.#draining = undefined
+      this.#hurries = false
     })
   }
 
@@ -51,13 +55,13 @@ export class BackgroundIndexing {
     })
   }
 
-  async #putAll(slowly: boolean): Promise<void> {
+  async #putAll(): Promise<void> {
     try {
       await (await this.#current.indexer()).catchUp()
       let startedMs = this.#clock.monotonicMs()
       while (!this.#signal.aborted && (await (await this.#current.indexer()).index())) {
-        if (slowly) await this.#rest(startedMs, 0)
-        else await breath()
+        if (this.#hurries) await breath()
+        else await this.#rest(startedMs, 0)
         startedMs = this.#clock.monotonicMs()
       }
       await this.#lookForDamage(await this.#current.indexer())
