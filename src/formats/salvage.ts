@@ -22,7 +22,7 @@ export interface Salvaged {
   readonly lost: readonly Span[]
 }
 
-/** How many places of one text are tried, and how many characters are looked at for that: a text of brackets must not take for ever. */
+/** How many places of one text are tried, and how many characters are looked at for that: a text of brackets takes the square of its length otherwise. */
 const TRIES = 2000
 const LEAST_SCANNED = 256 * 1024
 const SCANS = 8

@@ -21,7 +21,7 @@ export function isTar(head: Uint8Array): boolean {
   return head.length >= 262 && Buffer.from(head.buffer, head.byteOffset + 257, 5).toString('latin1') === 'ustar'
 }
 
-/** A generator, so that whoever takes the files can let others have their turn. */
+/** A generator, so that its caller can let other work run between two files. */
 export function* filesInTar(archive: Buffer, budget: Budget): Generator<TarFile> {
   let named: string | undefined
   for (let at = 0; at + BLOCK <= archive.length; ) {

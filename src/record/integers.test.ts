@@ -18,7 +18,7 @@ test.each([
   expect(roundedInteger(json)).toBe(rounded)
 })
 
-test('whatever JSON has no integer that is rounded passes, and every other is named', () => {
+test('JSON without an integer that is rounded passes, and each such integer is named', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 80n }), (value, integer) => {
       // Numbers that JSON.stringify writes are already what readers make of them; long ones have an exponent or a fraction.

@@ -175,7 +175,7 @@ async function signIn(parts: ServerParts, c: Context): Promise<Response> {
   return Response.json({ status: 'ok', result: {} }, { headers: { 'set-cookie': cookieFor(parts, record) } })
 }
 
-/** The key in a body, if the store knows it. Whoever sends it is known by the address only. */
+/** The key in a body, if the store knows it. Before that, only the address of the caller is known. */
 async function knownKey({ heldBytes, keys }: ServerParts, c: Context): Promise<KeyRecord | undefined> {
   const holding = heldBytes.of(`address ${addressOf(c)}`)
   try {

@@ -64,7 +64,10 @@ export class Followers {
     return this.#streams.size
   }
 
-  /** `isOnly`: the server has no other keys, so that this one takes nothing from others. Counts one more stream of a key, until the function that it returns is called. RESOURCE_EXHAUSTED if there are too many. */
+  /**
+   * Counts one more stream of a key, until the function that it returns is called. RESOURCE_EXHAUSTED if there are too many. `isOnly`: the server has no
+   * other keys, so that this one takes nothing from others.
+   */
   admit(key: string, { isOnly }: { readonly isOnly: boolean }): () => void {
     const ofKey = this.#ofKeys.get(key) ?? 0
     const share = isOnly ? 1 : SERVER_LIMITS.shareOfFollowers

@@ -77,7 +77,7 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
     parts.requests.spend(principal.id)
     requireCaller(principal, route)
   }
-  // A share is read without a key: its reader is known by his address only.
+  // A share is read without a key: only the address of the reader is known.
   const payer = principal.id === NO_KEY ? `address ${addressOf(c)}` : principal.id
   const place = parts.queue.placeOf(payer, route.weight)
   const holding = parts.heldBytes.of(payer)

@@ -201,7 +201,7 @@ class TreeWalk {
   }
 }
 
-/** Of two sessions, each can come from the other: one of them was deleted and created again. A cursor that somebody made up may lead there. */
+/** Of two sessions, each can come from the other: one of them was deleted and created again. A forged cursor may lead there. */
 function requireNew(session: string, met: Set<string>): void {
   if (met.has(session)) throw staleCursor()
   met.add(session)

@@ -48,7 +48,7 @@ test('one file that decompresses to more than the limit is refused before there 
   }
 })
 
-test('sessions, journals, stores and other files of an archive are told apart', async () => {
+test('sessions, journals, stores and other files of an archive are distinguished', async () => {
   const segment = '0000000000000000.jsonl'
   const space = 'store/sessions/0123456789abcdef0123456789abcdef'
   const sources = await sourcesIn(

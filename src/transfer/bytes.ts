@@ -1,5 +1,5 @@
 /**
- * Sources from bytes that somebody sent: they never touch a disk. What is compressed is decompressed as it is read, within a limit; what is a
+ * Sources from bytes that a caller sent: they never touch a disk. What is compressed is decompressed as it is read, within a limit; what is a
  * tar archive has the files of a directory, or of a whole home folder.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -30,7 +30,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 const FILES_AT_ONCE = 200
 const ARCHIVE_ENDING = /\.(?:tar(?:\.gz|\.zst)?|tgz)$/i
 const STORE_FILE = /(?:^|\/)holdfast\.json$/
-/** Of what is compressed nobody knows how long it is: logs are about ten times as long. */
+/** The length of compressed bytes is known only after they are decompressed. Logs are about ten times as long. */
 export const EXPANSION = 10
 
 /**

@@ -11,7 +11,7 @@ import { firstPosition, isLog, isOrphan } from '../formats/file-names.ts'
 import type { Source, SourceFile } from '../formats/item.ts'
 import { plain } from '../formats/plain.ts'
 import { checkList, invalid } from '../session/check.ts'
-import { EXPANSION } from '../transfer/bytes.ts'
+import { EXPANSION } from './bytes.ts'
 
 const READ_BYTES = 256 * 1024
 /** What tells a Holdfast store, and where its sessions are. */

@@ -4,7 +4,7 @@ import { lineOf, parse, type SourceFile, walkTree } from './sources.ts'
 
 export interface Pattern {
   readonly place: string
-  /** As it stands in the source: between slashes with its flags, or as an argument of RegExp. */
+  /** As it is written in the source: between slashes with its flags, or as an argument of RegExp. */
   readonly text: string
   /** Undefined if it is put together at runtime. */
   readonly source?: string

@@ -19,7 +19,7 @@ async function circle(): Promise<Store> {
   return store
 }
 
-test('a cursor that somebody made up leads into no circle', async () => {
+test('a forged cursor leads into no circle', async () => {
   const store = await circle()
   const root = await store.create({ id: 'root', owner: 'kim' })
   const { born } = await new Handle(store.parts, 'root').liveState()

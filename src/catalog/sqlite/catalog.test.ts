@@ -2,18 +2,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { ownCatalog } from '../../../test/catalog/own-catalog.ts'
 import { catalogContract } from '../contract/index.ts'
 import { SqliteCatalog } from './catalog.ts'
 
 catalogContract(test, async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
-  const path = join(directory, 'catalog.db')
-  writeFileSync(path, '')
-  const catalog = new SqliteCatalog(path)
-  onTestFinished(async () => {
-    await catalog.close()
-    rmSync(directory, { recursive: true })
-  })
+  const { catalog, path } = ownCatalog()
   return { catalog, second: async () => new SqliteCatalog(path) }
 })
 

@@ -99,7 +99,7 @@ async function checkArchives(
   { select, table, key, checkRow }: (typeof ARCHIVES)[number],
   breath: Breath,
 ): Promise<void> {
-  // With the table: the bare names are those of the results, by which every page would be sorted anew.
+  // With the table: the bare names are those of the results, and every page would be sorted by those.
   const columns = key.map((column) => `${table}.${column}`).join(', ')
   const after = `(${columns}) > (${key.map(() => '?').join(', ')})`
   for (let last: Value[] = key.map(() => -1); ; ) {

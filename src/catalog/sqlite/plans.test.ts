@@ -1,12 +1,9 @@
 /** No statement that reads page by page sorts: it would take longer with each session that there is. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'libsql'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { type OwnCatalog, ownCatalog } from '../../../test/catalog/own-catalog.ts'
 import type { ListQuery } from '../../engine/catalog.ts'
 import { row } from '../contract/rows.ts'
-import { SqliteCatalog } from './catalog.ts'
 import { checkFile } from './check.ts'
 import { Database } from './database.ts'
 
@@ -31,17 +28,10 @@ function planOf(path: string, sql: string): string {
   }
 }
 
-async function made(): Promise<{ readonly catalog: SqliteCatalog; readonly path: string }> {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
-  const path = join(directory, 'catalog.db')
-  writeFileSync(path, '')
-  const catalog = new SqliteCatalog(path)
-  onTestFinished(async () => {
-    await catalog.close()
-    rmSync(directory, { recursive: true })
-  })
-  await catalog.put(Array.from({ length: 20 }, (_, i) => row(`s${i}`)))
-  return { catalog, path }
+async function made(): Promise<OwnCatalog> {
+  const own = ownCatalog()
+  await own.catalog.put(Array.from({ length: 20 }, (_, i) => row(`s${i}`)))
+  return own
 }
 
 const SORTS = 'TEMP B-TREE FOR ORDER BY'

@@ -116,7 +116,7 @@ export interface EntryPage {
   readonly cursor: string | null
 }
 
-/** A page of the same. An entry that is put again while somebody reads page by page may come twice. */
+/** A page of the same. An entry that is put again between two pages may come twice. */
 export async function entryPage(
   handle: Handle,
   channel: string,

@@ -23,7 +23,7 @@ import { type ImportedSession, type ImportOptions, ReportDraft } from './report.
 import { SessionImport } from './session-import.ts'
 import type { ReaderThread } from './threaded.ts'
 
-/** From so many bytes on, a thread of its own reads the sources: it takes a tenth of a second to start. */
+/** A thread of its own reads sources that have more bytes together. Smaller ones are read before it has started. */
 const THREAD_BYTES = 1024 * 1024
 /** What is kept of damage until the source is done. */
 const KEPT_DAMAGE_BYTES = 16 * 1024 * 1024
@@ -144,7 +144,7 @@ class Run {
     return garbageReport(source)
   }
 
-  /** Modules that were not compiled cannot be run by a thread. */
+  /** Starts a thread that reads the sources, if they are large enough. A thread cannot run TypeScript, as in tests. */
   async prepareFor(known: readonly Known[]): Promise<void> {
     const bytes = known.reduce((sum, { source }) => source.files.reduce((of, { size }) => of + size, sum), 0)
     if (bytes < THREAD_BYTES || !/\.c?js$/.test(import.meta.url)) return

@@ -1,4 +1,4 @@
-/** Every importer alone: a file of its format, or a tar archive of a directory, and whatever the fuzzer makes of that. */
+/** Every importer alone: a file of its format, or a tar archive of a directory, and what the fuzzer makes of that. */
 import assert from 'node:assert/strict'
 import { HoldfastError } from '../../../src/errors.ts'
 import { Budget } from '../../../src/formats/budget.ts'

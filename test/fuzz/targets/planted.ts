@@ -1,4 +1,4 @@
-/** A bug that the fuzzer must find: nobody meets it by chance, but coverage leads there. */
+/** A bug that the fuzzer must find: chance does not find it, but coverage leads there. */
 import type { Target } from '../target.ts'
 
 const planted: Target = {

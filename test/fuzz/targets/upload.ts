@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { HoldfastError } from '../../../src/errors.ts'
 import { openStore } from '../../../src/store/open-store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { bytesSources } from '../../../src/transfer/bytes.ts'
 import { importInto } from '../../../src/transfer/import/import.ts'
 import { FIXTURES, fixtureBytes } from '../../transfer/fixtures.ts'
@@ -17,25 +18,28 @@ const upload: Target = {
 async function fuzz(data: Buffer): Promise<void> {
   const name = FIXTURES[(data[0] ?? 0) % FIXTURES.length]?.name ?? ''
   const store = await openStore('memory:')
-  const run = async (): Promise<{ messages: number; sessions: Set<string> }> => {
+  const run = async (): Promise<number> => {
     let messages = 0
-    const sessions = new Set<string>()
-    for await (const report of importInto(store, bytesSources(name, data.subarray(1)))) {
-      messages += report.messages
-      if (report.session !== null) sessions.add(report.session)
-    }
-    return { messages, sessions }
+    for await (const report of importInto(store, bytesSources(name, data.subarray(1)))) messages += report.messages
+    return messages
   }
   try {
-    const first = await run()
-    let stored = 0
-    for (const session of first.sessions) stored += (await store.session(session).info()).messageCount
-    assert.ok(stored >= 0)
-    assert.equal((await run()).messages, 0, 'the second import of the same bytes brought new messages')
+    await run()
+    await forgetSources(store)
+    assert.equal(await run(), 0, 'the second import of the same bytes brought new messages')
   } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error
+    if (!(error instanceof HoldfastError && error.code === 'PAYLOAD_TOO_LARGE')) throw error
   } finally {
     await store.close()
+  }
+}
+
+/** Sources that the ledger knows are not read again. */
+async function forgetSources(store: Store): Promise<void> {
+  const own = store.in('_store')
+  for (const { id } of (await own.list()).sessions) {
+    const ledger = own.session(id)
+    for await (const { key } of ledger.entries('sources')) await ledger.putEntries([{ channel: 'sources', key, value: {} }])
   }
 }
 
