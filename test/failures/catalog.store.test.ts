@@ -213,7 +213,7 @@ describe('F34 index and data disagree: the catalog is made anew, never trusted',
     await fill(store, 'a')
     await found(store)
     const raw = new Database(database())
-    raw.run(`UPDATE sessions SET info = replace(info, '"title":null', '"title":"wrong"')`)
+    raw.run(`UPDATE sessions SET shown = replace(shown, '"title":null', '"title":"wrong"')`)
     raw.close()
     expect((await store.list()).sessions).toMatchObject([{ title: null }])
     expect(await found(store)).toEqual(['m a'])

@@ -11,7 +11,7 @@ import { documentSum } from './documents.ts'
 import { checkMeta } from './meta.ts'
 import { daySum } from './put.ts'
 import { requireTables } from './schema.ts'
-import { COUNTED_SQL, OTHERS, READ, SHOWN, TEXT } from './session-columns.ts'
+import { COUNTED_SQL, LISTED, OTHERS, READ, shownIn, TEXT } from './session-columns.ts'
 import { MODEL_SQL } from './stats.ts'
 import { notWritten } from './sums.ts'
 
@@ -70,15 +70,16 @@ const LINEAR = [
 ] as const
 
 async function checkSessions(database: Database, breath: Breath): Promise<void> {
-  const groups = [SHOWN, READ, TEXT, OTHERS]
+  const groups = [LISTED, READ, TEXT, OTHERS]
   const columns = groups.map((group) => group.select()).join(', ')
   for (let after = 0; ; ) {
     const rows = database.all(
-      `SELECT ${integer('sid')}, ${columns}, ${integer(`(${COUNTED_SQL}) IS counted_sum`, 'counted')} FROM sessions
+      `SELECT ${integer('sid')}, ${text('shown')}, ${columns}, ${integer(`(${COUNTED_SQL}) IS counted_sum`, 'counted')} FROM sessions
        WHERE sid > ? ORDER BY sessions.sid LIMIT ${TOGETHER}`,
       after,
     )
     for (const row of rows) {
+      shownIn(row)
       for (const group of groups) group.read(row)
       if (row.counted !== 1) throw notWritten()
     }

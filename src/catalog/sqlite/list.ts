@@ -4,12 +4,12 @@
  */
 import { canonical, digest } from '../../engine/canonical.ts'
 import type { ListedRow, ListFilter, ListOrder, ListQuery } from '../../engine/catalog.ts'
-import type { Json, JsonObject } from '../../record/record.ts'
-import { type Database, integer, type Row, type Value } from './database.ts'
-import { type Filters, SHOWN } from './session-columns.ts'
+import type { Json } from '../../record/record.ts'
+import { type Database, integer, text, type Value } from './database.ts'
+import { type Shown, shownIn } from './session-columns.ts'
 import { notWritten } from './sums.ts'
 
-const COLUMN: Readonly<Record<ListOrder, string>> = { updated: 'updated', created: 'created', title: 'title_key' }
+const COLUMN = { updated: 'updated', created: 'created', title: 'title_key' } as const satisfies Record<ListOrder, keyof Shown>
 
 export function listRows(database: Database, query: ListQuery): ListedRow[] {
   const { order, after, limit } = query
@@ -22,31 +22,27 @@ export function listRows(database: Database, query: ListQuery): ListedRow[] {
     values.push(after.by, after.by, after.id)
   }
   const rows = database.all(
-    `SELECT ${SHOWN.select()} FROM sessions WHERE ${conditions.join(' AND ')}
+    `SELECT ${text('shown')} FROM sessions WHERE ${conditions.join(' AND ')}
      ORDER BY sessions.${column} ${order === 'title' ? 'ASC' : 'DESC'}, sessions.id LIMIT ?`,
     ...values,
     limit,
   )
   return rows.map((row) => {
-    const shown = SHOWN.read(row)
+    const shown = shownIn(row)
     if (!isAskedFor(shown, query)) throw notWritten()
-    return { name: shown.name as string, id: shown.id as string, by: shown[column] as string, info: infoIn(shown) }
+    return { name: shown.name, id: shown.id, by: shown[column], info: shown.info }
   })
 }
 
-export function infoIn({ info }: Row): JsonObject {
-  return JSON.parse(info as string) as JsonObject
-}
-
-function isAskedFor(row: Row, { space, status, owner, workspace, parent, tag, model, metadata }: ListFilter): boolean {
-  const [tags, fields, usage] = JSON.parse(row.filters as string) as Filters
+function isAskedFor(shown: Shown, { space, status, owner, workspace, parent, tag, model, metadata }: ListFilter): boolean {
+  const [tags, fields, usage] = shown.filters
   return (
-    row.space === space &&
-    row.gone === (status === 'deleted' ? 1 : 0) &&
-    (status === undefined || row.status === status) &&
-    (owner === undefined || row.owner === owner) &&
-    (workspace === undefined || row.workspace === workspace) &&
-    (parent === undefined || row.parent === parent) &&
+    shown.space === space &&
+    (shown.status === 'deleted') === (status === 'deleted') &&
+    (status === undefined || shown.status === status) &&
+    (owner === undefined || shown.owner === owner) &&
+    (workspace === undefined || shown.workspace === workspace) &&
+    (parent === undefined || shown.parent === parent) &&
     (tag === undefined || tags.includes(tag)) &&
     (model === undefined || usage.some((one) => one.model === model)) &&
     Object.entries(metadata).every(([field, value]) => canonical(fields[field] ?? null) === canonical(value as Json))

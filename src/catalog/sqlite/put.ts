@@ -6,7 +6,7 @@ import type { SessionPut, SummaryPut, TaskPut, TextPut } from '../../engine/cata
 import type { Stretch } from '../../session/state.ts'
 import { type Database, integer, text } from './database.ts'
 import { type Document, documentSum, KINDS, noteRemains, putDocuments, removeDocuments, replaceDocument } from './documents.ts'
-import { type SessionValues, TEXT, textValues, valuesOf } from './session-columns.ts'
+import { filtersOf, type SessionValues, shownIn, TEXT, textValues, valuesOf } from './session-columns.ts'
 import { linearSql, linearSum, sumOf } from './sums.ts'
 
 const MESSAGE = KINDS.indexOf('message')
@@ -14,7 +14,7 @@ const MESSAGE = KINDS.indexOf('message')
 /** False if what the catalog holds is not what the row was made for. */
 export function putRow(database: Database, row: SessionPut): boolean {
   const stored = database.get(
-    `SELECT ${integer('sid')}, ${integer('end')}, ${text('crc')}, ${text('filters')}, ${text('title')} FROM sessions WHERE name = ?`,
+    `SELECT ${integer('sid')}, ${integer('end')}, ${text('crc')}, ${text('shown')} FROM sessions WHERE name = ?`,
     row.name,
   )
   if (stored === undefined ? row.basedOn !== null : stored.end !== row.basedOn?.end || stored.crc !== row.basedOn?.crc) return false
@@ -22,9 +22,10 @@ export function putRow(database: Database, row: SessionPut): boolean {
   if (isKnown && row.rebuilt) wipe(database, stored.sid as number)
   const values = valuesOf(row)
   const sid = isKnown ? update(database, stored.sid as number, values) : insert(database, values)
-  const isOther = !isKnown || row.rebuilt || stored.filters !== values.filters
+  const before = isKnown && !row.rebuilt ? shownIn(stored) : undefined
+  const isOther = JSON.stringify(before?.filters) !== JSON.stringify(filtersOf(row))
   if (isOther) putFilters(database, sid, row, isKnown)
-  if (isOther || stored.title !== row.title) putTitle(database, sid, row, isKnown)
+  if (isOther || before?.title !== row.title) putTitle(database, sid, row, isKnown)
   for (const task of row.tasks) putTask(database, sid, row.space, task)
   for (const summary of row.summaries) putSummary(database, sid, row.space, summary)
   for (const archive of row.erased)

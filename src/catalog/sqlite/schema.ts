@@ -21,7 +21,7 @@ import { getMeta, putMeta } from './meta.ts'
 import { sumOf } from './sums.ts'
 
 /** Changed with every change of the tables: a catalog of another format is made anew. */
-const FORMAT = '3'
+const FORMAT = '4'
 
 /** Words that are held in memory before a piece of the full-text index is written. */
 const HASH_BYTES = 32 * 1024 * 1024
@@ -38,16 +38,14 @@ CREATE TABLE sessions (
   id TEXT NOT NULL,
   status TEXT NOT NULL,
   gone INTEGER NOT NULL,
-  title TEXT,
   title_key TEXT NOT NULL,
   haystack TEXT NOT NULL,
-  filters TEXT NOT NULL,
   owner TEXT,
   workspace TEXT,
   parent TEXT,
   created TEXT NOT NULL,
   updated TEXT NOT NULL,
-  info TEXT NOT NULL,
+  shown TEXT NOT NULL,
   live INTEGER NOT NULL,
   archived INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
@@ -62,7 +60,7 @@ CREATE TABLE sessions (
   text_at INTEGER NOT NULL DEFAULT 0,
   text_crc TEXT NOT NULL DEFAULT '',
   branch TEXT NOT NULL DEFAULT '[]',
-  shown_sum INTEGER NOT NULL,
+  listed_sum INTEGER NOT NULL,
   read_sum INTEGER NOT NULL,
   others_sum INTEGER NOT NULL,
   counted_sum INTEGER NOT NULL,

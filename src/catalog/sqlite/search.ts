@@ -10,12 +10,10 @@
 import type { FoundDocument, SearchQuery } from '../../engine/catalog.ts'
 import type { Term, TextQuery } from '../../message/text-query.ts'
 import { spaced } from '../../message/words.ts'
-import type { JsonObject } from '../../record/record.ts'
 import type { Past } from '../../session/state.ts'
-import { type Database, integer, type Row, type Value } from './database.ts'
+import { type Database, integer, type Row, text, type Value } from './database.ts'
 import { documentSum, KINDS, kindMark, ROLES, roleMark, sessionMark, spaceMark } from './documents.ts'
-import { infoIn } from './list.ts'
-import { OTHERS, SHOWN } from './session-columns.ts'
+import { OTHERS, shownIn } from './session-columns.ts'
 import { notWritten } from './sums.ts'
 
 const CANDIDATES = 2000
@@ -47,7 +45,7 @@ export function searchDocuments(database: Database, query: SearchQuery): FoundDo
 }
 
 const PLACE = ['kind', 'position', 'place', 'source', 'role', 'archive'].map((column) => integer(`d.${column}`))
-const FOUND = `SELECT ${PLACE.join(', ')}, ${integer(AT, 'at')}, ${documentSum('d')} IS d.sum AS whole, ${SHOWN.select('s')}
+const FOUND = `SELECT ${PLACE.join(', ')}, ${integer(AT, 'at')}, ${documentSum('d')} IS d.sum AS whole, ${text('s.shown')}
   FROM documents d JOIN sessions s ON s.sid = d.sid WHERE d.doc = ?`
 
 function recency(ageMs: number): number {
@@ -57,14 +55,13 @@ function recency(ageMs: number): number {
 /** Throws CatalogBroken if the rows are not what was written. */
 function found(row: Row, score: number): FoundDocument {
   if (row.whole !== 1) throw notWritten()
-  const shown = SHOWN.read(row)
-  const { tags } = infoIn(shown) as { tags: readonly string[] } & JsonObject
+  const { name, id, title, filters } = shownIn(row)
   return {
     kind: KINDS[row.kind as number] ?? 'message',
-    name: shown.name as string,
-    session: shown.id as string,
-    title: shown.title as string | null,
-    tags,
+    name,
+    session: id,
+    title,
+    tags: filters[0],
     source: row.source as number,
     position: row.position as number,
     index: row.place as number,
