@@ -3,7 +3,6 @@
  * others added since, so that its own changes come after theirs even when the clock was set back.
  */
 import { crc32 } from 'node:zlib'
-import { splitLines } from '../../record/line.ts'
 import type { DiskFile } from './disk.ts'
 
 /** From a file that is opened, so much of its end is read: writers know each other's times, so one of the last lines has the latest. */
@@ -42,7 +41,10 @@ export class FeedTimes {
   }
 
   #read(file: DiskFile, from: number, to: number): void {
-    for (const { bytes } of splitLines(file.readSync(from, to - from), from).lines) this.add(timeIn(bytes))
+    const text = Buffer.from(file.readSync(from, to - from)).toString('latin1')
+    // The newest first: checksums of earlier times need not be computed.
+    for (const [, time, checksum] of [...text.matchAll(TIMED)].reverse())
+      if (Number(time) > this.latest && checksumOf(Number(time)) === checksum) this.latest = Number(time)
   }
 }
 
@@ -51,11 +53,8 @@ export function timeFields(time: number): string {
   return `,${time},"${checksumOf(time)}"`
 }
 
-function timeIn(line: Uint8Array): number {
-  const match = /,(\d{1,16}),"([0-9a-f]{8})"\]$/.exec(Buffer.from(line).toString('latin1'))
-  const time = Number(match?.[1])
-  return match !== null && checksumOf(time) === match[2] ? time : 0
-}
+/** The end of a line with a time. */
+const TIMED = /,(\d{1,16}),"([0-9a-f]{8})"\]\n/g
 
 function checksumOf(time: number): string {
   return crc32(String(time)).toString(16).padStart(8, '0')
