@@ -8,6 +8,7 @@ const LARGE = 'x'.repeat(4 * 1024 * 1024)
 export const HOSTILITIES = [
   'appends',
   'large appends',
+  'pages of 1,000 messages',
   'lists of 1,000',
   'searches',
   'exports of the space',
@@ -27,6 +28,8 @@ export function hostileRequest(hostility: Hostility, key: string, count: number)
       return postRequest(`/api/v1/sessions/${session}/messages`, message(TEXT), headers)
     case 'large appends':
       return postRequest(`/api/v1/sessions/${session}/messages`, message(LARGE), headers)
+    case 'pages of 1,000 messages':
+      return getRequest('/api/v1/sessions/long/messages?limit=1000', headers)
     case 'lists of 1,000':
       return getRequest('/api/v1/sessions?limit=1000', headers)
     case 'searches':

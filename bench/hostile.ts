@@ -64,6 +64,8 @@ async function fill({ port }: ChildServer, key: string): Promise<void> {
     const messages = Array.from({ length: 20 }, (_, n) => ({ role: 'user', content: `word${n} session${i} ${TEXT}` }))
     await send(port, key, 'POST', `/sessions/s${i}/messages/batch`, { messages })
   }
+  const messages = Array.from({ length: 100 }, (_, n) => ({ role: 'user', content: `word${n} ${TEXT}` }))
+  for (let i = 0; i < 10; i++) await send(port, key, 'POST', '/sessions/long/messages/batch', { messages })
 }
 
 async function send(port: number, key: string, method: string, path: string, body?: object): Promise<void> {

@@ -2,6 +2,7 @@
  * JSON out of damaged text. A line that does not parse may be several records glued together, a fragment with a whole record behind it, or a
  * record with raw control characters; a document may be cut off in the middle. What is whole is taken out; the rest is told of.
  */
+import { closingQuote, exceededShape } from '../record/json-shape.ts'
 import { LIMITS } from '../record/limits.ts'
 import type { Json, JsonObject } from '../record/record.ts'
 import { hasFewBrackets } from '../session/check.ts'
@@ -68,20 +69,9 @@ export function parsed(text: string, isShallow = false): Json | undefined {
 /** What is around a message in a line or a document may be nested too. */
 const DEPTH = LIMITS.jsonDepth + 16
 
-/** Told from the brackets: whoever goes through such a value level by level runs out of stack. */
+/** Such a value would take more stack than there is. */
 export function isTooDeep(text: string): boolean {
-  if (hasFewBrackets(text, DEPTH)) return false
-  let depth = 0
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === 0x22) {
-      i = endOfString(text, i)
-      if (i === -1) return false
-    } else if (char === 0x7b || char === 0x5b) {
-      if (++depth > DEPTH) return true
-    } else if (char === 0x7d || char === 0x5d) depth--
-  }
-  return false
+  return !hasFewBrackets(text, DEPTH) && exceededShape(text, { depth: DEPTH }) === 'depth'
 }
 
 /** The end of the object that begins here, by its brackets; undefined if the text ends first. */
@@ -90,22 +80,12 @@ function endOfObject(text: string, from: number): number | undefined {
   for (let i = from; i < text.length; i++) {
     const char = text.charCodeAt(i)
     if (char === 0x22) {
-      i = endOfString(text, i)
+      i = closingQuote(text, i)
       if (i === -1) return undefined
     } else if (char === 0x7b || char === 0x5b) depth++
     else if ((char === 0x7d || char === 0x5d) && --depth === 0) return i + 1
   }
   return undefined
-}
-
-/** The closing quote of the text that begins here; -1 if there is none. */
-function endOfString(text: string, from: number): number {
-  for (let i = text.indexOf('"', from + 1); i !== -1; i = text.indexOf('"', i + 1)) {
-    let slashes = 0
-    while (text.charCodeAt(i - 1 - slashes) === 0x5c) slashes++
-    if (slashes % 2 === 0) return i
-  }
-  return -1
 }
 
 /** JSON does not allow raw control characters in texts; some writers leave them there all the same. */
@@ -255,7 +235,7 @@ export class DocumentSalvage {
   }
 
   #endOfString(from: number): number {
-    const to = endOfString(this.#text, from)
+    const to = closingQuote(this.#text, from)
     if (to === -1) this.#left -= this.#text.length - from
     return to
   }

@@ -1,3 +1,5 @@
+import { closingQuote } from './json-shape.ts'
+
 const MOST_DIGITS = 40
 
 /** An integer in a JSON text that a reader would round. Texts are skipped: digits inside them are no numbers. The text need not be valid JSON. */
@@ -6,18 +8,27 @@ export function roundedInteger(json: string): string | undefined {
   for (let found = token.exec(json); found !== null; found = token.exec(json)) {
     const { index } = found
     if (found[0] === '"') {
-      const end = endOfText(json, index)
-      if (end === undefined) return undefined
-      token.lastIndex = end
+      const end = closingQuote(json, index)
+      if (end === -1) return undefined
+      token.lastIndex = end + 1
       continue
     }
     while (isDigit(json.charCodeAt(token.lastIndex))) token.lastIndex++
+    if (isFraction(json, index, token.lastIndex)) continue
     const digits = json.slice(index, token.lastIndex)
-    const before = json.slice(Math.max(0, index - 2), index)
-    const isInteger = !/[.eE]/.test(json.charAt(token.lastIndex)) && !/(?:\.|[eE][+-]?)$/.test(before)
-    if (isInteger && !Number.isSafeInteger(Number(digits))) return shortened(before.endsWith('-') ? `-${digits}` : digits)
+    if (!Number.isSafeInteger(Number(digits))) return shortened(json[index - 1] === '-' ? `-${digits}` : digits)
   }
   return undefined
+}
+
+/** Whether the digits from `from` to `to` are a part of a number with a point or an exponent. */
+function isFraction(json: string, from: number, to: number): boolean {
+  const before = json[from - 1]
+  return isMark(json[to]) || isMark(before) || ((before === '-' || before === '+') && isMark(json[from - 2]))
+}
+
+function isMark(char: string | undefined): boolean {
+  return char === '.' || char === 'e' || char === 'E'
 }
 
 /** It is shown to the caller, and may have a million digits. */
@@ -27,17 +38,4 @@ function shortened(digits: string): string {
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
-}
-
-/** Behind the text that begins with the quote at `open`; undefined if it never ends. */
-function endOfText(json: string, open: number): number | undefined {
-  let close = json.indexOf('"', open + 1)
-  while (close !== -1 && isEscaped(json, close)) close = json.indexOf('"', close + 1)
-  return close === -1 ? undefined : close + 1
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let backslashes = 0
-  while (json.charAt(at - 1 - backslashes) === '\\') backslashes++
-  return backslashes % 2 === 1
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { HoldfastError } from '../errors.ts'
 import { roundedInteger } from '../record/integers.ts'
+import { exceededShape } from '../record/json-shape.ts'
 import { LIMITS } from '../record/limits.ts'
 import { invalid } from '../session/check.ts'
 import { endOfTick } from './end-of-tick.ts'
@@ -32,8 +33,12 @@ export async function readJson(c: Context, holding: Holding, most?: number): Pro
   if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) {
     throw invalid(`The body must be JSON, with the content type application/json; got ${type.slice(0, 100)}.`)
   }
+  holding.add(BODY_COPIES * bytes.length)
   return parseJson(bytes)
 }
+
+/** What a body becomes besides its bytes: a text, a value, and the line of a record. */
+const BODY_COPIES = 3
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -47,24 +52,22 @@ function parseJson(bytes: Uint8Array): unknown {
   const rounded = roundedInteger(text)
   if (rounded !== undefined)
     throw invalid(`The body has the integer ${rounded.slice(0, 40)}, which JSON readers would round. Send it as a text.`)
-  let value: unknown
+  checkShape(text)
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
   } catch (error) {
     throw invalid(`The body is not JSON: ${(error as Error).message.slice(0, 200)}`, error)
   }
-  // Nothing can be nested deeper than it has brackets; and a message stands two levels below the body.
-  if (text.length > LIMITS.jsonDepth && isDeeper(value, LIMITS.jsonDepth + 2)) {
-    throw invalid(`The body is nested deeper than ${LIMITS.jsonDepth} levels.`)
-  }
-  return value
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  if (value === null || typeof value !== 'object') return false
-  if (levels === 0) return true
-  for (const item of Array.isArray(value) ? value : Object.values(value)) if (isDeeper(item, levels - 1)) return true
-  return false
+/** Before it is parsed: a message is two levels below the body. */
+function checkShape(text: string): void {
+  const { bodyValues } = SERVER_LIMITS
+  const exceeded = exceededShape(text, { depth: LIMITS.jsonDepth + 2, values: bodyValues })
+  if (exceeded === 'depth') throw invalid(`The body is nested deeper than ${LIMITS.jsonDepth} levels.`)
+  if (exceeded === undefined) return
+  const message = `The body has more than ${bodyValues} values as JSON. Split it, and send bytes as base64 and not as lists of numbers.`
+  throw new HoldfastError('PAYLOAD_TOO_LARGE', message, { details: { limit: bodyValues } })
 }
 
 /** The bytes count for `holding` as they arrive. */

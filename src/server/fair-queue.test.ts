@@ -69,6 +69,27 @@ test('a heavy request takes the room of several, runs alone if it is heavier tha
   expect(begun).toEqual([0, 1, 2, 3])
 })
 
+test('a key whose answers are large runs fewer requests at once, until they are small again', async () => {
+  const { queue } = queueOn()
+  enter(queue, 'b', [1])
+  const end = async (bytes: number): Promise<void> => {
+    const { places } = enter(queue, 'a', [1])
+    await settled()
+    places[0]?.leave(bytes)
+  }
+  for (let i = 0; i < 20; i++) await end(4 * 1024 * 1024)
+  const large = enter(queue, 'a', ones(HALF))
+  await settled()
+  expect(large.begun).toEqual([0])
+  for (const place of large.places) {
+    place.leave(1000)
+    await settled()
+  }
+  const small = enter(queue, 'a', ones(HALF))
+  await settled()
+  expect(small.begun.length).toBeGreaterThan(HALF / 2)
+})
+
 test('ten seconds after the last request of the others, a key has everything again', async () => {
   const { queue, clock } = queueOn()
   const other = enter(queue, 'b', [1])

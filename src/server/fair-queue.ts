@@ -4,6 +4,8 @@
  *   - A key that is alone runs all its requests at once.
  *   - As long as several keys send requests, they share what runs at once. The other requests of a key wait here, oldest first, before their
  *     bodies are read. A connection whose request waits sends no further one, so a key that asks faster than it is served is slowed down.
+ *   - A request weighs as much as the bytes that it and its answer have, since the time that it takes grows with them. That is known only when it ends, so
+ *     the next requests of a key weigh what its last ones have come to.
  *   - Requests of one key beyond `requestsOfKey` are refused, so that no key takes all the places of the server.
  *
  * A request waits only while others of its key run, and each of those lets the next ones in when it ends.
@@ -15,6 +17,8 @@ import { SERVER_LIMITS } from './limits.ts'
 interface Line {
   /** The weight of what runs. */
   running: number
+  /** The weight of an ordinary request of this key, by those that ended last. */
+  usual: number
   requests: number
   usedMs: number
   readonly waiting: { readonly weight: number; readonly begin: () => void }[]
@@ -22,6 +26,11 @@ interface Line {
 
 /** How long a key counts as one of several after its last request. */
 const RECENT_MS = 10_000
+
+/** So many bytes weigh as much as one small request. */
+const BYTES_OF_ONE = 64 * 1024
+/** How much the last request counts for the usual weight. */
+const SHARE_OF_LAST = 0.25
 
 /** What the requests of one key may weigh together, if so many keys send some. */
 function shareOfKey(keys: number): number {
@@ -46,13 +55,14 @@ export class FairQueue {
     return count
   }
 
-  /** The place of one request. `weight` is how many ordinary requests it is worth. */
-  placeOf(key: string, weight = 1): Place {
+  /** The place of one request. `least` is how many small requests it is worth, or more. */
+  placeOf(key: string, least = 1): Place {
     const line = this.#lineOf(key)
     if (line.requests >= SERVER_LIMITS.requestsOfKey) throw tooMany()
+    const weight = Math.max(least, line.usual)
     return new Place(
       () => this.#enter(line, weight),
-      () => this.#leave(line, weight),
+      (bytes) => this.#leave(line, weight, bytes),
     )
   }
 
@@ -63,9 +73,10 @@ export class FairQueue {
     return undefined
   }
 
-  #leave(line: Line, weight: number): void {
+  #leave(line: Line, weight: number, bytes: number): void {
     line.requests--
     line.running -= weight
+    line.usual += SHARE_OF_LAST * (Math.max(1, bytes / BYTES_OF_ONE) - line.usual)
     for (let next = line.waiting[0]; next !== undefined && this.#fits(line, next.weight); next = line.waiting[0]) {
       line.waiting.shift()
       line.running += next.weight
@@ -80,7 +91,7 @@ export class FairQueue {
 
   #lineOf(key: string): Line {
     const nowMs = this.#clock.monotonicMs()
-    const line = this.#lines.get(key) ?? { running: 0, requests: 0, usedMs: nowMs, waiting: [] }
+    const line = this.#lines.get(key) ?? { running: 0, usual: 1, requests: 0, usedMs: nowMs, waiting: [] }
     line.usedMs = nowMs
     this.#lines.delete(key)
     this.#lines.set(key, line)
@@ -98,10 +109,10 @@ export class FairQueue {
 
 export class Place {
   readonly #enter: () => Promise<void> | undefined
-  readonly #leave: () => void
+  readonly #leave: (bytes: number) => void
   #isEntered = false
 
-  constructor(enter: () => Promise<void> | undefined, leave: () => void) {
+  constructor(enter: () => Promise<void> | undefined, leave: (bytes: number) => void) {
     this.#enter = enter
     this.#leave = leave
   }
@@ -112,9 +123,9 @@ export class Place {
     this.#isEntered = true
   }
 
-  /** Lets the next ones in. Nothing happens if it has left. */
-  leave(): void {
-    if (this.#isEntered) this.#leave()
+  /** Lets the next ones in. `bytes`: of the request and of its answer. Nothing happens if it has left. */
+  leave(bytes = 0): void {
+    if (this.#isEntered) this.#leave(bytes)
     this.#isEntered = false
   }
 }

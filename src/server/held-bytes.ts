@@ -41,6 +41,10 @@ export class Holding {
   readonly #add: (bytes: number) => void
   #bytes = 0
 
+  get bytes(): number {
+    return this.#bytes
+  }
+
   constructor(add: (bytes: number) => void) {
     this.#add = add
   }

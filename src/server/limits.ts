@@ -4,6 +4,8 @@ import { LIMITS } from '../record/limits.ts'
 export const SERVER_LIMITS = {
   /** A body may hold one record of the store, and what stands around it. */
   bodyBytes: LIMITS.recordBytes + 64 * 1024,
+  /** Values in a body, those inside of others included: many small ones take long to parse, and much memory. */
+  bodyValues: 50_000,
   /** The body of a sign-in, which needs no key. */
   loginBytes: 4096,
   /** A file to be imported, as it is sent and as it is without compression. */

@@ -86,7 +86,7 @@ async function perform(parts: ServerParts, route: Route, c: Context, trail: Trai
   try {
     return await answer(parts, route, { c, trail, principal, place, holding })
   } finally {
-    place.leave()
+    place.leave(holding.bytes)
   }
 }
 
@@ -149,7 +149,7 @@ function callOf(
     body,
     write: route.method === 'get' ? {} : writeOptions(c),
     param,
-    rest: () => place.leave(),
+    rest: () => place.leave(holding.bytes),
     session: async ({ creates = false } = {}) => {
       const id = param('id')
       if (principal.session !== null && principal.session !== id) throw otherSession()

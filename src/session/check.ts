@@ -1,8 +1,9 @@
 /** What callers hand in, checked before anything else happens: a refusal says what was expected and what came. */
 import { HoldfastError, invalid } from '../errors.ts'
+import { exceededShape } from '../record/json-shape.ts'
 import { notJson } from '../record/json-values.ts'
 import { LIMITS } from '../record/limits.ts'
-import type { Json, JsonObject } from '../record/record.ts'
+import type { JsonObject } from '../record/record.ts'
 import type { Descriptive, RevertTarget } from './decide.ts'
 import { JsonText } from './json-text.ts'
 import type { Policies } from './policies.ts'
@@ -108,7 +109,7 @@ export function jsonText(what: string, value: unknown, limitBytes: number = LIMI
 /** JSON as text must be within the limits. */
 export function checkJson(what: string, text: string, limitBytes: number = LIMITS.recordBytes): void {
   checkLength(what, text.length, limitBytes)
-  if (!hasFewBrackets(text, LIMITS.jsonDepth) && isDeeper(JSON.parse(text) as Json, LIMITS.jsonDepth))
+  if (!hasFewBrackets(text, LIMITS.jsonDepth) && exceededShape(text, { depth: LIMITS.jsonDepth }) !== undefined)
     throw invalid(`${what} is nested deeper than ${LIMITS.jsonDepth} levels.`)
 }
 
@@ -127,13 +128,6 @@ export function hasFewBrackets(text: string, most: number): boolean {
     for (let i = text.indexOf(bracket); i !== -1; i = text.indexOf(bracket, i + 1)) if (++count > most) return false
   }
   return true
-}
-
-function isDeeper(value: Json, levels: number): boolean {
-  if (value === null || typeof value !== 'object') return false
-  if (levels === 0) return true
-  const items = Array.isArray(value) ? value : Object.values(value)
-  return items.some((item) => isDeeper(item as Json, levels - 1))
 }
 
 /** Titles, tags and the rest, within their limits. */

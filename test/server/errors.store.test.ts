@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Engine } from '../../src/engine/port.ts'
 import { type ErrorCode, HoldfastError } from '../../src/errors.ts'
 import { Application } from './application.ts'
@@ -117,4 +117,18 @@ test('every request has an id, its own or one that it brought', async () => {
   expect(new Set(made).size).toBe(2)
   expect((await app.get('/sessions', { headers: { 'x-request-id': 'abc-1' } })).headers.get('x-request-id')).toBe('abc-1')
   expect((await app.get('/sessions', { headers: { 'x-request-id': 'a b\tc' } })).headers.get('x-request-id')).not.toBe('a b\tc')
+})
+
+test('a body of many small values is refused before it is parsed', async () => {
+  const app = await Application.open()
+  const body = (count: number): string => `{"role":"user","content":"x","list":[${Array(count).fill('[]').join()}]}`
+  const headers = { 'content-type': 'application/json' }
+  const send = (count: number) => app.raw('POST', '/api/v1/sessions/a/messages', { body: body(count), headers })
+  expect((await send(20_000)).status).toBe(200)
+  const parse = vi.spyOn(JSON, 'parse')
+  const refused = await send(1_000_000)
+  expect(refused.status).toBe(413)
+  expect(parse.mock.calls.filter(([text]) => text.length > 10_000)).toEqual([])
+  expect(await refused.text()).toContain('more than 50000 values')
+  expect((await app.get('/sessions/a/messages')).result.messages).toHaveLength(1)
 })
