@@ -23,6 +23,17 @@ const WRITES = 500
 
 type Observe = { observe(value: number): void }
 
+let processMetrics: Registry | undefined
+
+/** Metrics of the process, once: their observers run until it ends, and would keep each server in memory that was stopped. */
+function ofProcess(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry()
+    collectDefaultMetrics({ register: processMetrics })
+  }
+  return processMetrics
+}
+
 export class Metrics implements WriteObserver {
   readonly registry = new Registry()
   readonly messages: Counter
@@ -38,8 +49,9 @@ export class Metrics implements WriteObserver {
   #writes: GroupWrite[] = []
 
   constructor() {
+    // From now on, and not from the first question on.
+    ofProcess()
     const registers = [this.registry]
-    collectDefaultMetrics({ register: this.registry })
     this.#requests = new Histogram({
       name: 'holdfast_request_seconds',
       help: 'How long requests took.',
@@ -77,9 +89,9 @@ export class Metrics implements WriteObserver {
   }
 
   /** What there is to tell, as Prometheus reads it. */
-  text(): Promise<string> {
+  async text(): Promise<string> {
     this.#countWrites()
-    return this.registry.metrics()
+    return `${await ofProcess().metrics()}\n${await this.registry.metrics()}`
   }
 
   /** What came of the last write to the disk: `ok`, or the code of what went wrong. */
