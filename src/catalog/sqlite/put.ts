@@ -111,7 +111,7 @@ export function putText(database: Database, put: TextPut): void {
   putDocuments(database, fresh)
   for (const document of replaced) replaceDocument(database, document)
   for (const { day, messages, tokens } of put.days) {
-    database.run(PUT_DAY, sid, day, space, messages, tokens, linearSum([sid, dayNumber(day), messages, tokens]))
+    database.run(PUT_DAY, sid, day, messages, tokens, linearSum([sid, dayNumber(day), messages, tokens]))
   }
   const { end, at, crc } = put.text
   const branch = JSON.stringify(put.branch)
@@ -123,7 +123,7 @@ export function daySum(messages = 'days.messages', tokens = 'days.tokens'): stri
   return linearSql(['days.sid', `CAST(replace(days.day, '-', '') AS INTEGER)`, messages, tokens])
 }
 
-const PUT_DAY = `INSERT INTO days VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET messages = messages + excluded.messages,
+const PUT_DAY = `INSERT INTO days VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET messages = messages + excluded.messages,
   tokens = tokens + excluded.tokens, sum = ${daySum('days.messages + excluded.messages', 'days.tokens + excluded.tokens')}`
 
 function dayNumber(day: string): number {

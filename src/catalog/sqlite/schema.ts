@@ -99,7 +99,7 @@ CREATE TABLE extractions (
 CREATE INDEX extractions_owner ON extractions (space, owner, key);
 
 CREATE TABLE days (
-  sid INTEGER, day TEXT, space TEXT, messages INTEGER, tokens INTEGER, sum INTEGER, PRIMARY KEY (sid, day)
+  sid INTEGER, day TEXT, messages INTEGER, tokens INTEGER, sum INTEGER, PRIMARY KEY (sid, day)
 ) WITHOUT ROWID;
 
 CREATE TABLE documents (

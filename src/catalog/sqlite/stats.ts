@@ -70,7 +70,7 @@ function daysOf(database: Database, space: string): StatsRow['days'] {
        FROM sessions WHERE space = ?1 AND gone = 0 AND created <> '' GROUP BY 1
        UNION ALL
        SELECT day, 0, sum(messages), sum(days.tokens), sum((${daySum()}) IS NOT days.sum) FROM days JOIN sessions s ON s.sid = days.sid
-       WHERE days.space = ?1 AND s.gone = 0 GROUP BY day
+       WHERE s.space = ?1 AND s.gone = 0 GROUP BY day
      ) GROUP BY day ORDER BY day`,
     space,
   )
