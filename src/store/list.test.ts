@@ -132,6 +132,16 @@ describe('pages', () => {
     },
   )
 
+  test('the first 32 different words of a query count, however many there are', async () => {
+    const parts = Array.from({ length: 32 }, (_, i) => `p${i}`)
+    await store.create<JsonObject>({ id: 'wordy', title: parts.join('') })
+    const repeated = Array.from({ length: 3000 }, () => 'p1').join(' ')
+    expect(await ids({ query: `${repeated} ${parts.join(' ')} absent` })).toEqual(['wordy'])
+    expect(await ids({ query: `absent ${parts.join(' ')}` })).toEqual([])
+    const { reason } = await store.catalogStatus()
+    expect(reason).toBeNull()
+  })
+
   test.each([-1, 1001, 0.5])('a limit of %s is refused', async (limit) => {
     await expect(store.list({ limit })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })

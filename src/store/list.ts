@@ -9,7 +9,7 @@ import type { SessionInfo } from '../session/info.ts'
 import type { CatalogParts, SpaceParts } from './parts.ts'
 
 export interface ListOptions {
-  /** Words that the id, the title or a tag must contain. Parts of words match, too. */
+  /** Words that the id, the title or a tag must contain. Parts of words match, too. Only the first 32 different words count. */
   readonly query?: string
   readonly tag?: string
   readonly owner?: string
@@ -46,6 +46,8 @@ export interface ListPage {
 }
 
 const STATUSES: readonly SessionStatus[] = ['ok', 'damaged', 'unreadable', 'deleted']
+/** As many as a search looks for. */
+const MOST_WORDS = 32
 const ORDERS: readonly ListOrder[] = ['updated', 'created', 'title']
 
 export async function list(parts: SpaceParts & CatalogParts, options: ListOptions): Promise<ListPage> {
@@ -68,6 +70,12 @@ export async function list(parts: SpaceParts & CatalogParts, options: ListOption
   }
 }
 
+/** The words of a query that count. Each is a condition of its own, and SQLite refuses a statement with a thousand of them. */
+function wordsOf(query: string): string[] {
+  const words = query.toLowerCase().split(/\s+/)
+  return [...new Set(words)].filter((word) => word !== '').slice(0, MOST_WORDS)
+}
+
 export function filterOf(space: string, options: ListOptions): Omit<ListQuery, 'limit' | 'order'> {
   const { query = '', tag, owner, workspace, parent, model, status, from, to, order = 'updated', cursor } = options
   checkTexts({ query, tag, owner, workspace, parent, model })
@@ -78,10 +86,7 @@ export function filterOf(space: string, options: ListOptions): Omit<ListQuery, '
     throw invalid(`A list can be filtered by ${LIMITS.listedFields} fields of metadata at most.`)
   return {
     space,
-    words: query
-      .toLowerCase()
-      .split(/\s+/)
-      .filter((word) => word !== ''),
+    words: wordsOf(query),
     metadata,
     times: order === 'created' ? 'created' : 'updated',
     ...(tag === undefined ? {} : { tag }),
