@@ -28,7 +28,7 @@ interface Form {
   readonly inside?: boolean
 }
 
-const FORMS: readonly Form[] = [
+export const FORMS: readonly Form[] = [
   { what: 'private key', anchors: ['-----BEGIN '], pattern: privateKeyEnd, inside: true },
   {
     what: 'github token',
