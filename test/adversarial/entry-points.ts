@@ -1,9 +1,9 @@
-/** Sends every family of texts into an entry point, and says where the time grew too much. */
+/** Sends every family of texts into an entry point, and reports the one whose time grows too much. */
 import { type Action, excessOf } from './growth.ts'
 import { FAMILIES, type Family } from './texts.ts'
 
 export interface EntryPoint {
-  /** What takes the text, as a failure names it. */
+  /** The name in a failure report. */
   readonly name: string
   /** The shorter length of each comparison, in ascending order. */
   readonly lengths: readonly number[]
@@ -15,17 +15,16 @@ export interface EntryPoint {
   prepare(text: string): Action | Promise<Action>
 }
 
-/** One sentence for each family of texts whose time grew too much. */
+/** Returns a sentence about the first family of texts whose time grows too much. The other families would take long and say the same. */
 export async function tooSlow({ name, lengths, families = FAMILIES, floorMs, prepare }: EntryPoint): Promise<string[]> {
-  const found: string[] = []
   for (const family of families) {
     const excess = await excessOf((length) => prepare(family.text(length)), lengths, floorMs)
     if (excess === undefined) continue
     const { shortLength, longLength, shortMs, longMs } = excess
     const times = `${shortMs.toFixed(1)} ms for ${shortLength} characters and ${longMs.toFixed(1)} ms for ${longLength}`
-    found.push(`${name}, text of ${family.name}: ${times} (${(longMs / shortMs).toFixed(1)} times)`)
+    return [`${name}, text of ${family.name}: ${times} (${(longMs / shortMs).toFixed(1)} times)`]
   }
-  return found
+  return []
 }
 
 /** The same for several entry points, one after the other. */

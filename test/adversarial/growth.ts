@@ -25,15 +25,14 @@ const MAX_GROWTH = 15
 const FLOOR_MS = 20
 /** How often both lengths are measured while they differ too much: noise only ever adds time, so the least of several is the true one. */
 const ROUNDS = 5
-/** A call that took this long in the first round, and in the second, is slow enough to be sure. */
+/** A call that takes this long twice is slow enough to be sure. The first time may have loaded modules. */
 const CERTAIN_MS = 500
-const CERTAIN_ROUNDS = 2
 
 /**
  * Compares the processor time at each length with the time at ten times that length. Takes the lengths in the order given and stops at the
  * first that grows too much, so list the shortest first: then no call with cubic growth ever gets a long text.
  *
- * @param floorMs the time below which a call passes. Defaults to 20. Raise it where every call takes longer than that, whatever its text.
+ * @param floorMs the time below which a call passes. Defaults to 20. Raise it where a call without a text takes longer.
  * @returns the first excess, or undefined if there is none.
  */
 export async function excessOf(prepare: Prepare, lengths: readonly number[], floorMs = FLOOR_MS): Promise<Excess | undefined> {
@@ -51,7 +50,7 @@ async function excessAt(prepare: Prepare, shortLength: number, floorMs: number):
   if (longMs < floorMs) return undefined
   const short = await prepare(shortLength)
   let shortMs = Number.POSITIVE_INFINITY
-  for (let round = 0; round < (longMs < CERTAIN_MS ? ROUNDS : CERTAIN_ROUNDS); round++) {
+  for (let round = 0; round < (longMs < CERTAIN_MS ? ROUNDS : 1); round++) {
     // Ten short texts are as much as a long one: so both suffer alike from what else the machine does.
     shortMs = Math.min(shortMs, (await processorMsOf(short, LENGTH_FACTOR)) / LENGTH_FACTOR)
     if (longMs <= MAX_GROWTH * shortMs) return undefined

@@ -23,7 +23,7 @@ async function readAll(format: string, source: Source): Promise<void> {
 
 type Path = readonly (string | number)[]
 
-/** Where a value has texts: the names of the fields that lead there. */
+/** The path of every text in a value. */
 function textsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value === 'string') return [path]
   if (typeof value !== 'object' || value === null) return []

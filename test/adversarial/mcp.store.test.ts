@@ -96,7 +96,7 @@ test('every MCP resource takes time in proportion to its address', async () => {
     const encoded = (text: string): string => uriOf(encodeURIComponent(text.toWellFormed()))
     return [
       {
-        name: `MCP resource ${name}, as it is`,
+        name: `MCP resource ${name}, plain`,
         lengths: ID_LENGTHS,
         prepare: (text) => () => answered(() => client.readResource({ uri: uriOf(text) })),
       },

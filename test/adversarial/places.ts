@@ -14,10 +14,10 @@ export interface Place {
   readonly isList?: boolean
 }
 
-/** An object that is good wherever any object is, and as a message. */
+/** A message, which is also valid where a schema admits any object. */
 const ANY_OBJECT = { role: 'user', content: 'x' }
 
-/** Where readers of messages find texts. */
+/** A message for each place where readers of messages find a text. */
 const MESSAGES: Readonly<Record<string, (text: string) => object>> = {
   '.role': (text) => ({ role: text, content: 'x' }),
   '.content': (text) => ({ role: 'user', content: text }),
@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<string, (text: string) => object>> = {
   '.{name}': (text) => ({ role: 'user', content: 'x', [text]: 1 }),
 }
 
-/** Any other object, of which nobody reads certain fields. */
+/** Objects with fields of any name. */
 const OBJECTS: Readonly<Record<string, (text: string) => object>> = {
   '.{name}': (text) => ({ [text]: 1 }),
   '.{value}': (text) => ({ field: text }),

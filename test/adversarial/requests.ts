@@ -15,7 +15,7 @@ const BODY_LENGTHS = [ID_LENGTH, 4000]
 const NAME = 'x.json'
 let files = 0
 
-/** What a route needs beyond a value that its schema admits, so that the request is carried out. */
+/** Values that a handler needs, and that its schema does not ask for. */
 const NEEDED: Readonly<Record<string, { readonly query?: object; readonly body?: object }>> = {
   'get /sessions/{id}/entries': { query: { channel: CHANNEL } },
   'get /sessions/{id}/tool-results/{rid}/search': { query: { q: WORD } },
@@ -107,7 +107,7 @@ export function readsOf(route: Route): readonly TextRequest[] {
 /** Every route that writes takes the version that it expects. */
 const WRITE_PLACES: readonly Place[] = [{ path: '.expect', fill: (text) => ({ expect: text }) }]
 
-/** Where the request without a text needs a field that a request with a text may not have. */
+/** Fields that only a request without a text may have. */
 const PLAIN: Readonly<Record<string, object>> = { 'post /sessions/{id}/revert': { snapshot: 'snap' } }
 
 function bodyOf(route: Route): string | undefined {

@@ -5,7 +5,7 @@ import { nameOf, requestsOf } from './requests.ts'
 import { Served } from './server.ts'
 import { createSubject } from './subject.ts'
 
-/** What the request without a text may answer: it has got as far as the handler. */
+/** The answers to a request without a text that has reached the handler. */
 const CARRIED_OUT = [200, 404, 409, 412]
 
 // Each route has a store of its own: what one writes would have to be indexed by the next that searches.

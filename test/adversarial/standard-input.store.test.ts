@@ -13,7 +13,7 @@ import { DIFFERENT_WORDS, type Family } from './texts.ts'
 const LENGTHS = [5000]
 /** Opening and closing a store on a disk takes some tens of milliseconds. */
 const FLOOR_MS = 100
-/** What a pipe hands over at once. */
+/** A pipe delivers pieces of this size. */
 const CHUNK_BYTES = 64 * 1024
 
 /** The modules that read standard input, each with the commands that do, and how a text gets there. */

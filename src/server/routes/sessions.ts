@@ -128,7 +128,7 @@ const list = route({
     .object({
       limit: schemas.number({ max: LIMITS.pageSessions }).optional(),
       cursor: z.string().optional(),
-      q: z.string().optional().openapi({ description: 'words that the id, the title or a tag must have; the first 32 different ones count' }),
+      q: z.string().optional().openapi({ description: 'words that the id, the title or a tag must have; the first 32 count' }),
       tag: z.string().optional(),
       parent: z.string().optional(),
       owner: z.string().optional(),

@@ -7,7 +7,7 @@ import { createSubject } from './subject.ts'
 /** Node.js takes heads of requests of up to 16 KiB. */
 const LENGTHS = [40, 1500]
 const BODY_LENGTHS = [40, 4000]
-/** Where a header is sent: one request that reads and one that writes. */
+/** The requests that carry a header. */
 const REQUESTS: readonly (readonly [method: string, path: string, body?: string])[] = [
   ['GET', '/sessions/talk'],
   ['GET', '/sessions/talk/events'],
@@ -44,7 +44,7 @@ function noting(request: Request, asked: Set<string>): Request {
   return Object.defineProperty(request, 'headers', { value: noted })
 }
 
-/** What a header may hold. */
+/** The text with only the characters that a header may hold. */
 function headerOf(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '.').trim()
 }
@@ -79,7 +79,7 @@ test('every header that the server reads takes time in proportion to its text', 
   expect(await allTooSlow(entryPoints)).toEqual([])
 })
 
-test('every page beside the route table takes time in proportion to its text', async () => {
+test('every page outside the route table takes time in proportion to its text', async () => {
   const served = await open()
   const pages = served.patterns.filter(({ method, path }) => !path.startsWith(BASE) && method !== 'OPTIONS')
   expect(pages.map(({ path }) => path)).toEqual(expect.arrayContaining(['/login', '/health', '/docs', '/mcp']))
